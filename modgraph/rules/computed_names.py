@@ -20,6 +20,12 @@ _STORE_NAMES = ("_modules", "_parameters", "__dict__")
 _STORES = tuple(f".{each}" for each in _STORE_NAMES)
 _STATEMENTS = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return, ast.NamedExpr, ast.withitem)
 _GROUPS = "groups of names"
+_KEEPING_NONE = frozenset(
+    each
+    for each in torch_names.STATEFUL | torch_names.STATELESS | torch_names.MODAL
+    if not each.startswith("Transformer") and each not in ("DataParallel", "TripletMarginWithDistanceLoss")
+)
+"""Layers of torch that are given no modules."""
 _MAX_DEPTH = 4
 """Assignments followed to where an object comes from."""
 
@@ -108,7 +114,7 @@ def _come_from(subject: Subject, method: Method, value: ast.expr) -> set[str] | 
         made = subject.reads.torch_class(value.func)
         if made is not None and made not in torch_names.CONTAINERS:
             return set()
-    mentioned = set(_names(value, method.receiver)) - _of_the_file(subject)
+    mentioned = set(_names(subject, value, method.receiver)) - _of_the_file(subject)
     if method.name != "__init__" and mentioned & set(method.parameters):
         return None
     connected = _connected(subject, method)
@@ -134,7 +140,7 @@ def _connected(subject: Subject, method: Method) -> dict[str, set[str]]:
     if key not in subject.notes:
         groups: dict[str, set[str]] = {}
         for node in ast.walk(method.node):
-            together = set(_together(node, method.receiver)) - _of_the_file(subject)
+            together = set(_together(subject, node, method.receiver)) - _of_the_file(subject)
             if len(together) > 1:
                 _join(groups, together)
         subject.notes[key] = groups
@@ -152,7 +158,7 @@ def _join(groups: dict[str, set[str]], together: set[str]) -> None:
             groups.update(dict.fromkeys(group, largest))
 
 
-def _together(node: ast.AST, receiver: str) -> Iterator[str]:
+def _together(subject: Subject, node: ast.AST, receiver: str) -> Iterator[str]:
     """The names of one statement, of the head of one that has a body, or of one `for` of a comprehension."""
     parts: list[ast.AST] = []
     if isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)):
@@ -160,11 +166,12 @@ def _together(node: ast.AST, receiver: str) -> Iterator[str]:
     elif isinstance(node, _STATEMENTS):
         parts = [node]
     for part in parts:
-        yield from _names(part, receiver)
+        yield from _names(subject, part, receiver)
 
 
-def _names(node: ast.AST, receiver: str) -> Iterator[str]:
-    """Names in an expression; the functions that are called by name are none of them."""
+def _names(subject: Subject, node: ast.AST, receiver: str) -> Iterator[str]:
+    """Names in an expression; the functions that are called by name are none of them, nor what a layer of torch is made
+    with: it keeps numbers of that, and no modules."""
     pending = [node]
     while pending:
         each = pending.pop()
@@ -175,6 +182,8 @@ def _names(node: ast.AST, receiver: str) -> Iterator[str]:
         attribute = attribute_of(each, receiver)
         if attribute is not None:
             yield f".{attribute}"
+            continue
+        if isinstance(each, ast.Call) and subject.reads.torch_class(each.func) in _KEEPING_NONE:
             continue
         if isinstance(each, ast.Call) and isinstance(each.func, ast.Name):
             pending.extend((*each.args, *each.keywords))

@@ -105,7 +105,10 @@ def _hidden(
 ) -> Iterator[Hidden]:
     for name, stores, changes in _suspicious(subject, may_hold):
         found = _looked_at(subject, subject.interpreted(), name, within)
-        if found is None and _is_on_a_branch(stores, changes):
+        fails = found is None and _fails_by_default(subject)
+        if fails:
+            found = _looked_at(subject, subject.interpreted_with_more_given(), name, within)
+        if found is None and (fails or _is_on_a_branch(stores, changes)):
             found = _looked_at(subject, subject.interpreted_openly(), name, within)
         if found is None and _is_undecided(subject, name):
             node = subject.facts.node
@@ -145,6 +148,12 @@ def _returned(
                 place = ast.Attribute(ast.Name(method.receiver, ast.Load()), name, ast.Store())
                 store = Store(name, method, method.returns[0], place, None)
                 yield Hidden(name, kind, store, held, (), _is_deliberate(subject, name, []), alone=False)
+
+
+def _fails_by_default(subject: Subject) -> bool:
+    """What the arguments are by default does not fit together: the class is made with others."""
+    state = subject.interpreted()
+    return state is not None and state.failed
 
 
 def _may_be_returned(subject: Subject, may_hold: Callable[[ast.expr | None, Method], bool]) -> list[Method]:

@@ -81,6 +81,7 @@ class Method:
         "comprehensions",
         "deletes",
         "functions",
+        "iterated",
         "loops",
         "name",
         "node",
@@ -101,6 +102,8 @@ class Method:
         self.functions: list[ast.AST] = []
         """Functions and lambdas inside it; what they do is listed too."""
         self.loops: list[ast.For] = []
+        self.iterated: list[ast.expr] = []
+        """What loops and comprehensions go through."""
         self.deletes: list[ast.Delete] = []
         self.products: list[ast.BinOp] = []
         """`[x] * n` and `n * (x,)`."""
@@ -190,6 +193,9 @@ class Method:
                     self.comprehensions.append(node)  # type: ignore[arg-type]
             elif kind is ast.For:
                 self.loops.append(node)  # type: ignore[arg-type]
+                self.iterated.append(node.iter)  # type: ignore[attr-defined]
+            elif kind is ast.comprehension:
+                self.iterated.append(node.iter)  # type: ignore[attr-defined]
             elif kind is ast.Delete:
                 self.deletes.append(node)  # type: ignore[arg-type]
             elif kind in (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda):
@@ -343,6 +349,19 @@ _DECIDING = (ast.If, ast.For, ast.While, ast.Try, ast.Match, ast.excepthandler, 
 def is_unconditional(method: Method, node: ast.AST) -> bool:
     """It is executed whenever the method comes so far: no branch, loop, `try` or inner function is around it."""
     return not any(isinstance(each, _DECIDING) for each in enclosing(method, node))
+
+
+def are_apart(one: Store, other: Store) -> bool:
+    """They stand in the two arms of one test, so that only one of them is executed, where no loop is around it."""
+    if one.method is not other.method:
+        return False
+    first, second = ([*enclosing(each.method, each.target), each.target] for each in (one, other))
+    for above, left, right in zip(first, first[1:], second[1:], strict=False):
+        if isinstance(above, (ast.For, ast.While)):
+            return False
+        if left is not right:
+            return isinstance(above, ast.If) and (left in above.orelse) is not (right in above.orelse)
+    return False
 
 
 def expects_error(method: Method, node: ast.AST) -> bool:

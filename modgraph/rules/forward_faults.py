@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -17,13 +17,14 @@ from modgraph.findings import Related
 from modgraph.graph.model import SourceLocation
 from modgraph.names import last_name
 from modgraph.prediction.domain.events import Seen
-from modgraph.prediction.domain.values import NONE, Address
+from modgraph.prediction.domain.objects import ModuleObject
+from modgraph.prediction.domain.values import NONE, OPEN, Address, Value
 from modgraph.prediction.forward.faults import Fault, Story, certain_faults
 from modgraph.prediction.interpreter import Interpreter
 from modgraph.rules.changed_elsewhere import may_be_changed
 from modgraph.rules.facts import attribute_of
-from modgraph.rules.forward_looks import may_be_missing, set_elsewhere
 from modgraph.rules.interpretation import MAX_WORK_APART, Interpreted
+from modgraph.rules.missing_looks import elements_in_question, held_by, may_be_missing, set_elsewhere, uses
 from modgraph.rules.rule import Found
 from modgraph.rules.subject import Subject
 from modgraph.source.targets import import_name
@@ -32,8 +33,11 @@ UNITS = 400_000
 """Of work, for following `forward` of one class once."""
 _MISFITS = frozenset(("RuntimeError", "ValueError", "IndexError", "AssertionError"))
 """What torch raises of shapes."""
+_OF_PYTHON = frozenset(("TypeError", "AttributeError", "KeyError", "IndexError"))
+"""What Python, and containers of torch, raise of what is not there."""
 _OF_OTHERS = re.compile(r"\bd?types?\b|floating point|\bleaf\b|complex")
 """Words of a refusal that is not for a shape."""
+_INDEX = re.compile(r"index (-?\d+) is out of range")
 _MOST_RELATED = 4
 _TAKEN = {
     "in_features": ("features", -1),
@@ -193,8 +197,8 @@ class _Teller:
     def report(self) -> _Report | None:
         if self.refusal.is_binding or self._is_wrong_call():
             return self._of_arguments()
-        if self.fault.name in ("TypeError", "AttributeError") and not self.refusal.operation:
-            return self._of_missing()
+        if self.fault.name in _OF_PYTHON and not self.refusal.operation and not self.refusal.inputs:
+            return self._of_missing() or self._of_elements()
         if (
             self.fault.name not in _MISFITS
             or _OF_OTHERS.search(self.fault.message)
@@ -312,22 +316,60 @@ class _Teller:
         return self._report_of("MG303", message, self.paths.get(module))
 
     def _of_missing(self) -> _Report | None:
-        """A child that is None, or not there, is called."""
-        if self.refusal.module != self.root:
+        """A child that is None, or not there, is used."""
+        if self.refusal.module != self.root or self.fault.name not in ("TypeError", "AttributeError"):
             return None
         names = set(may_be_missing(self.subject))
-        for name in _called_at(self.subject, self.line):
+        for name, how in _used_at(self.subject, self.line):
             if name not in names:
                 continue
             value = self.story.machine.find_attribute(self.root, name)
             self.named.append(name)
             if self.fault.name == "AttributeError" and f"'{name}'" in self.fault.message and value is None:
-                message = f"`self.{name}` is called, and there is none: the constructor leaves no such attribute"
+                message = f"`self.{name}` is {how}, and there is none: the constructor leaves no such attribute"
                 return _Report("MG304", self.line, message, name, self._stores(name))
-            if self.fault.name == "TypeError" and value == NONE and "'NoneType'" in self.fault.message:
-                message = f"`self.{name}` is called, and is None"
+            if value == NONE and "'NoneType'" in self.fault.message:
+                message = f"`self.{name}` is {how}, and is None"
                 return _Report("MG304", self.line, message, name, self._stores(name))
         return None
+
+    def _of_elements(self) -> _Report | None:
+        """An element is taken of a container that does not have it, or that has None there."""
+        if self.refusal.module != self.root:
+            return None
+        names = set(elements_in_question(self.subject))
+        used = [name for name, _ in _used_at(self.subject, self.line) if name in names]
+        if self.fault.name == "TypeError":  # an element that is None is called, by a name of its own perhaps
+            used = used or [name for name in sorted(names) if NONE in self._elements(name).values()]
+            used = [name for name in used if "'NoneType' object is not callable" in self.fault.message]
+        for name in used:
+            message = self._of_element(name)
+            if message is not None:
+                self.named.append(name)
+                return _Report("MG304", self.line, f"{message} of `self.{name}`", name, self._stores(name))
+        return None
+
+    def _of_element(self, name: str) -> str | None:
+        """What is wrong with the one that is taken."""
+        elements, told = self._elements(name), self.fault.message
+        if not elements:
+            return None
+        if self.fault.name == "KeyError":
+            more = ", ..." if len(elements) > _MOST_RELATED else ""
+            known = ", ".join(map(repr, list(elements)[:_MOST_RELATED])) + more
+            return None if told.strip("'\"") in elements else f"{told} is none of the keys ({known})"
+        if self.fault.name == "IndexError":
+            at = _INDEX.fullmatch(told)
+            is_beyond = at is not None and not -len(elements) <= int(at[1]) < len(elements)
+            return f"{int(at[1])} is beyond the {len(elements)} elements" if at is not None and is_beyond else None
+        return "None is called, which is an element" if NONE in elements.values() else None
+
+    def _elements(self, name: str) -> Mapping[str, Value]:
+        """By key, what a container of torch holds."""
+        held = self.story.machine.find_attribute(self.root, name)
+        found = self.story.state.find(held, ModuleObject) if isinstance(held, Address) else None
+        is_whole = found is not None and found.open is None and OPEN not in found.modules
+        return found.modules if found is not None and is_whole else {}
 
     def _stores(self, name: str) -> list[Related]:
         stores = self.subject.facts.stores_of(name)
@@ -348,15 +390,14 @@ def _operation(name: str) -> str:
     return name.replace("torch.nn.functional.", "F.") if name.startswith("torch.nn.") else name
 
 
-def _called_at(subject: Subject, line: int) -> Sequence[str]:
-    """Attributes of self that are called in a line."""
-    found: list[str] = []
+def _used_at(subject: Subject, line: int) -> Iterator[tuple[str, str]]:
+    """Attributes of self that are used in a line as submodules are, and how."""
     for method in subject.facts.methods.values():
-        for call in method.calls if method.receiver else ():
-            name = attribute_of(call.func, method.receiver)
-            if name is not None and call.lineno <= line <= (call.end_lineno or call.lineno):
-                found.append(name)
-    return found
+        for node, name in uses(method):
+            if node.lineno <= line <= (node.end_lineno or node.lineno):
+                is_called = isinstance(node, ast.Call) and attribute_of(node.func, method.receiver) == name
+                is_part = isinstance(node, ast.Call) and held_by(node.func, method.receiver) == name
+                yield name, "called" if is_called else "used" if is_part else "gone through"
 
 
 def _node_at(tree: ast.AST, line: int, attribute: str | None) -> ast.AST | None:

@@ -9,11 +9,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from modgraph.rules import members
-from modgraph.rules.changed_elsewhere import may_be_joined
 from modgraph.rules.facts import Method, Store, attribute_of, enclosing
 from modgraph.rules.subject import Subject
-from modgraph.source.torch_names import CONTAINERS, MODAL, MODULE_METHODS, OTHER_NAMES, STATEFUL, STATELESS
+from modgraph.source.torch_names import CONTAINERS, MODAL, STATEFUL, STATELESS
 
 _SHAPING = frozenset(("view", "reshape", "unflatten", "expand", "randn", "zeros", "ones", "rand", "empty", "Parameter"))
 """What makes sizes beside layers."""
@@ -27,6 +25,8 @@ _PLACES = {
 }
 """Arguments of a layer that are sizes of what it takes and gives, where these are not the first two."""
 _LARGE = 8
+_MAX_DEPTH = 4
+"""Names that are followed to what made an object."""
 _OF_SIZES = frozenset(
     (
         *("in_features", "out_features", "in_channels", "out_channels", "num_features", "normalized_shape"),
@@ -43,7 +43,6 @@ _SEVERAL = frozenset(
     )
 )
 """Layers whose `forward` takes, or may take, more than one argument."""
-_OF_MODULES = MODULE_METHODS | OTHER_NAMES
 _NO_LAYERS = STATELESS | MODAL | CONTAINERS
 
 
@@ -52,10 +51,10 @@ _NO_LAYERS = STATELESS | MODAL | CONTAINERS
 
 def sizes_are_in_question(subject: Subject) -> bool:
     """Two layers at least have sizes that are known, or may be, and not all of these are one number."""
-    if not _has_forward(subject):
+    if not has_forward(subject):
         return False
     layers, numbers = 0, set[int | str]()
-    reader = _Sizes(subject)
+    reader = Sizes(subject)
     for method in subject.facts.reached("__init__"):
         for call in method.calls:
             known = reader.of_call(call, method)
@@ -63,14 +62,14 @@ def sizes_are_in_question(subject: Subject) -> bool:
             numbers.update(known)
     if not layers or len(numbers) < 2:
         return False
-    return layers > 1 or any(_last(call) in _SHAPING for method in _run(subject) for call in method.calls)
+    return layers > 1 or any(_last(call) in _SHAPING for method in run_methods(subject) for call in method.calls)
 
 
 _Asked = tuple[str, str]
 """A name of a method; an attribute of the class has "" for the method."""
 
 
-class _Sizes:
+class Sizes:
     """Which expressions of methods may be known sizes: a number, or the text of one that is reckoned."""
 
     def __init__(self, subject: Subject) -> None:
@@ -144,8 +143,32 @@ class _Sizes:
         if isinstance(node, ast.Attribute):
             own = attribute_of(node, method.receiver) if method.receiver else None
             stores = [] if own is None else self.subject.facts.stores_of(own)
+            if own is None and self._is_configuration(node.value, method):
+                return []
             return [(each.value, each.method) for each in stores] or None
         return self._below_name(node.id, method) if isinstance(node, ast.Name) else None
+
+    def _is_configuration(self, node: ast.expr, method: Method, depth: int = 0) -> bool:
+        """`cfg` and `self.cfg`, where that may be an object that a class of the project makes without arguments, or of
+        plain values: `cfg: Config = Config()`, `cfg = cfg or Config()`."""
+        if depth > _MAX_DEPTH:
+            return False
+        if isinstance(node, ast.Call):
+            given = [*node.args, *(each.value for each in node.keywords)]
+            is_plain = all(isinstance(each, ast.Constant) for each in given)
+            return is_plain and _class_of(self.subject, node.func) is not None
+        if isinstance(node, (ast.BoolOp, ast.IfExp)):
+            parts = node.values if isinstance(node, ast.BoolOp) else [node.body, node.orelse]
+            return any(self._is_configuration(each, method, depth + 1) for each in parts)
+        own = attribute_of(node, method.receiver) if method.receiver else None
+        values: list[tuple[ast.expr | None, Method]] = []
+        if own is not None:
+            values = [(each.value, each.method) for each in self.subject.facts.stores_of(own)]
+        elif isinstance(node, ast.Name):
+            is_built = method.name == "__init__" and all(method.parameters.values())
+            values = [(each, method) for each in method.parameters.get(node.id, ()) if is_built]
+            values += [(each, method) for each in method.values.get(node.id, ())]
+        return any(each is not None and self._is_configuration(each, home, depth + 1) for each, home in values)
 
     def _below_name(self, name: str, method: Method) -> list[tuple[ast.expr | None, Method]] | None:
         if name in method.parameters:
@@ -170,11 +193,11 @@ def _last(call: ast.Call) -> str:
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
 
 
-def _has_forward(subject: Subject) -> bool:
+def has_forward(subject: Subject) -> bool:
     return "forward" in subject.facts.methods and not subject.is_local
 
 
-def _run(subject: Subject) -> list[Method]:
+def run_methods(subject: Subject) -> list[Method]:
     return subject.facts.reached("forward")
 
 
@@ -183,7 +206,7 @@ def _run(subject: Subject) -> list[Method]:
 
 def calls_may_not_fit(subject: Subject) -> bool:
     """A submodule is called with arguments that its class does not seem to take."""
-    return _has_forward(subject) and any(
+    return has_forward(subject) and any(
         _is_doubtful(subject, call, made)
         and not any(isinstance(each, _AVOIDING) for each in enclosing(method, call))  # no test avoids it
         for method, call, made in _calls(subject)
@@ -193,7 +216,7 @@ def calls_may_not_fit(subject: Subject) -> bool:
 def _calls(subject: Subject) -> Iterator[tuple[Method, ast.Call, list[ast.Call]]]:
     """Calls of what is stored on self or is an element of it; with each, the calls of which one made what is called."""
     made_of: dict[str, list[ast.Call]] = {}
-    for method in _run(subject):
+    for method in run_methods(subject):
         held = {
             name: [item for each in made for item in _inside(subject, each)]
             for name, made in _elements(subject, method)
@@ -290,88 +313,3 @@ def _takes(node: ast.ClassDef, call: ast.Call) -> bool:
     given = {*places[: len(call.args)], *names}
     known = {*places, *(each.arg for each in forward.args.kwonlyargs)}
     return len(call.args) <= len(places) and needed <= given <= known and not set(names) & set(places[: len(call.args)])
-
-
-# ---- what is not there -----------------------------------------------------------------------------------------------
-
-
-def may_be_missing(subject: Subject) -> list[str]:
-    """Attributes that `forward` calls and that are None wherever they are stored, or are stored nowhere."""
-    facts = subject.facts
-    if not _has_forward(subject) or "__init__" not in facts.methods:
-        return []
-    called: dict[str, None] = {}
-    deleted = set(_deleted(subject))
-    for method in _run(subject):
-        for call in method.calls if method.receiver else ():
-            name = attribute_of(call.func, method.receiver)
-            if name is None or name in facts.methods or name in _OF_MODULES:
-                continue
-            stores = facts.stores_of(name)
-            if name in deleted or not (_is_stored(stores) or (stores and _is_tested(method, call, name))):
-                called[name] = None
-    if not called or not _stands_alone(subject):
-        return []
-    return [name for name in called if _is_absent(subject, name)]
-
-
-def _is_tested(method: Method, call: ast.Call, name: str) -> bool:
-    """It is called where it is not None alone: `if self.name is not None:`, `if self.name:`."""
-    below: ast.AST = call
-    while below in method.parents:
-        around = method.parents[below]
-        if isinstance(around, (ast.If, ast.IfExp)) and below is not around.test:
-            body = around.body if isinstance(around.body, list) else [around.body]
-            tests = around.test.values if isinstance(around.test, ast.BoolOp) else [around.test]
-            is_and = not isinstance(around.test, ast.BoolOp) or isinstance(around.test.op, ast.And)
-            if below in body and is_and and any(_says_there(each, method, name) for each in tests):
-                return True
-        below = around
-    return False
-
-
-def _says_there(test: ast.expr, method: Method, name: str) -> bool:
-    if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], (ast.IsNot, ast.NotEq)):
-        other = test.comparators[0]
-        return (
-            attribute_of(test.left, method.receiver) == name and isinstance(other, ast.Constant) and other.value is None
-        )
-    return attribute_of(test, method.receiver) == name
-
-
-def _deleted(subject: Subject) -> Iterator[str]:
-    """Attributes that a method deletes."""
-    for method in subject.facts.methods.values():
-        for node in method.deletes if method.receiver else ():
-            yield from filter(None, (attribute_of(each, method.receiver) for each in node.targets))
-
-
-def _is_stored(stores: list[Store]) -> bool:
-    return any(not (isinstance(each.value, ast.Constant) and each.value.value is None) for each in stores)
-
-
-def _stands_alone(subject: Subject) -> bool:
-    """Its bases are torch's own, and no class of the file is made of it."""
-    if not all(subject.reads.torch_class(base) == "Module" for base in subject.facts.node.bases):
-        return False
-    if {"__getattr__", "__getattribute__"} & set(subject.facts.methods):
-        return False
-    return subject.facts.node.name not in subject.file.bases
-
-
-def _is_absent(subject: Subject, name: str) -> bool:
-    """No text of the file puts something there: `net.name = ...`, `setattr(net, "name", ...)`, a class to be joined."""
-    member = members.member(subject.facts.node, name)
-    if member is not None and not member.is_none:
-        return False
-    if set_elsewhere(subject, {name}) or name in subject.file.words:
-        return False
-    return not may_be_joined(subject, {name})
-
-
-def set_elsewhere(subject: Subject, names: set[str]) -> bool:
-    """Something else than the constructor stores one of these attributes: another method, a class made of this one,
-    code that has an instance."""
-    constructor = subject.facts.reached("__init__")
-    own = {id(store.target) for name in names for store in subject.facts.stores_of(name) if store.method in constructor}
-    return any(id(each) not in own for name in names for each in subject.file.stored_of(name, subject.facts.node))

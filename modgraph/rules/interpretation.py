@@ -26,6 +26,7 @@ from modgraph.prediction.domain.objects import (
     TensorObject,
 )
 from modgraph.prediction.domain.values import (
+    OPEN,
     Address,
     Choice,
     ClassValue,
@@ -562,6 +563,11 @@ def _states(machine: Interpreter, root: Address) -> tuple[bool, bool, bool]:
         modal = modal or is_modal is not False
         loses = loses or (certain and (is_modal is True or _surely_has_state(module)))
         pending.extend((each, certain) for each in module.modules.values())
+        # As many as something unknown says: as in a list of them.
+        further = (module.open, module.modules.get(OPEN))
+        for each in further:
+            if isinstance(each, Unknown) and not each.optional:
+                pending.extend((Address(index), certain) for index in sorted(each.may_be))
     return stateful, modal, loses
 
 

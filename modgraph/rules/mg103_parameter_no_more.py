@@ -9,7 +9,7 @@ from modgraph.findings import Edit, Fix
 from modgraph.names import last_name
 from modgraph.rules import uses
 from modgraph.rules.edits import between, end_of, insert, start_of
-from modgraph.rules.facts import Method, Store
+from modgraph.rules.facts import Method, Store, are_apart
 from modgraph.rules.rule import Found, Invalid, Rule, Valid
 from modgraph.rules.subject import Subject
 
@@ -54,7 +54,7 @@ def find(subject: Subject) -> Iterator[Found]:
         if (
             made is None
             or not subject.is_module
-            or len(subject.facts.stores_of(store.name)) > 1
+            or _may_be_replaced(subject, store)
             or _is_registered(subject, store.name)
         ):
             continue
@@ -66,6 +66,22 @@ def find(subject: Subject) -> Iterator[Found]:
             store.name,
             fix=_fix(subject, store, made),
         )
+
+
+def _may_be_replaced(subject: Subject, store: Store) -> bool:
+    """Something else may be there when the constructor has run: another store of it that does not stand in the other
+    arm of a test, and comes later than this one or is more than None."""
+    built = subject.facts.reached("__init__")
+    return any(
+        not (_is_none_before(each, store) or are_apart(store, each))
+        for each in subject.facts.stores_of(store.name)
+        if each is not store and not (store.method in built and each.method not in built)
+    )
+
+
+def _is_none_before(other: Store, store: Store) -> bool:
+    is_none = isinstance(other.value, ast.Constant) and other.value.value is None
+    return is_none and other.method is store.method and other.statement.lineno < store.statement.lineno
 
 
 def _step(subject: Subject, value: ast.expr | None) -> str | None:

@@ -94,7 +94,7 @@ def _repeated(subject: Subject, method: Method, elements: list[ast.expr], times:
     if not flags.is_count(subject, method, times):
         return None
     for element in elements:
-        made = subject.reads.made(element, method)
+        made = subject.reads.made(_by_default(method, element), method)
         if not made or not all(subject.reads.is_module_class(each.func) for each in made):
             continue
         if _is_meant(subject, method, element) or not subject.is_module:
@@ -102,6 +102,14 @@ def _repeated(subject: Subject, method: Method, elements: list[ast.expr], times:
         if all(learns(subject.reads, each) for each in made):
             return ast.unparse(made[0].func)
     return None
+
+
+def _by_default(method: Method, element: ast.expr) -> ast.expr:
+    """`Block(dim)`, for `block(dim)` where the argument `block` is a class by default."""
+    if not isinstance(element, ast.Call) or not isinstance(element.func, ast.Name) or element.func.id in method.values:
+        return element
+    default = method.parameters.get(element.func.id)
+    return ast.Call(default[0], element.args, element.keywords) if default else element
 
 
 def _is_meant(subject: Subject, method: Method, element: ast.expr) -> bool:

@@ -19,7 +19,7 @@ def find(subject: Subject) -> Iterator[Found]:
     init = subject.facts.methods.get("__init__")
     if init is None or not init.receiver or init.node.decorator_list or subject.facts.node.decorator_list:
         return
-    initialised = [call for call in init.calls if initialising.may_initialise(call, init)]
+    initialised = [call for call in init.calls if initialising.may_initialise(subject, call, init)]
     forgotten = next((each for each in init.node.body if _is_not_called(each)), None)
     if forgotten is not None and len(initialised) == 1:
         yield from _uncalled(subject, forgotten)
@@ -67,7 +67,7 @@ def _uncalled(subject: Subject, statement: ast.stmt) -> Iterator[Found]:
 def _past(subject: Subject, init: Method, call: ast.Call, why: str) -> Iterator[Found]:
     """The one call that should run the constructor of `nn.Module` does not."""
     matters = " raises a" in why or _is_called_in_vain(subject, init)
-    matters = matters or any(initialising.registers(subject, init, each) for each in init.node.body)
+    matters = matters or initialising.registering(subject, init, init.node.body) is not None
     if not matters or not _builds_itself(subject) or not subject.is_module:
         return
     right = replace(subject, call.func, "super().__init__")
@@ -94,7 +94,7 @@ def _is_to_be_written(method: Method) -> bool:
 
 
 def _missing(subject: Subject, init: Method) -> Iterator[Found]:
-    first = next((each for each in init.node.body if initialising.registers(subject, init, each)), None)
+    first = initialising.registering(subject, init, init.node.body)
     if first is None and _is_called_in_vain(subject, init) and _builds_itself(subject) and subject.is_module:
         message = "super().__init__() is never called: whoever calls an instance gets an AttributeError of nn.Module"
         yield Found(init.node, message, fix=_insertion(subject, init))
@@ -120,7 +120,7 @@ def _late(subject: Subject, init: Method, place: int, initialised: list[ast.Call
     call = statements[place]
     if any((each.lineno, each.col_offset) < (call.lineno, call.col_offset) for each in initialised):
         return
-    first = next((each for each in statements[:place] if initialising.registers(subject, init, each)), None)
+    first = initialising.registering(subject, init, statements[:place])
     if first is None or not _builds_itself(subject) or not subject.is_module or is_template(subject.file):
         return
     yield Found(
@@ -136,7 +136,7 @@ def _twice(subject: Subject, init: Method, top: list[tuple[int, ast.stmt]]) -> I
     wiping = [(place, each) for place, each in top if _wipes(subject, each)]
     for (first, _), (second, statement) in pairwise(wiping):
         between_them = statements[first + 1 : second]
-        lost = next((each for each in between_them if initialising.registers(subject, init, each)), None)
+        lost = initialising.registering(subject, init, between_them)
         if lost is not None and subject.is_module:
             yield Found(
                 statement,

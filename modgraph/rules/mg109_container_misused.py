@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from modgraph.rules.facts import Method, attribute_of, expects_error
+from modgraph.rules.facts import Method, Store, are_apart, attribute_of, expects_error, is_unconditional
 from modgraph.rules.rule import Found, Invalid, Rule, Valid
 from modgraph.rules.subject import Subject
 
@@ -128,13 +128,32 @@ def _no_module(subject: Subject, method: Method, elements: list[ast.expr], conta
 def _called(subject: Subject) -> Iterator[Found]:
     """`self.layers(x)`, where that certainly is a ModuleList or ModuleDict."""
     facts = subject.facts
-    lists = {name for name, stores in facts.stored.items() if all(_is_list(subject, each.value) for each in stores)}
-    for name in sorted(lists - set(facts.methods)):
+    lists = {
+        name: next(store for store in stores if _is_list(subject, store.value))
+        for name, stores in facts.stored.items()
+        if any(_is_list(subject, each.value) for each in stores) and _is_one_of_two(subject, stores)
+    }
+    for name in sorted(lists.keys() - set(facts.methods)):
+        is_always = all(_is_list(subject, each.value) for each in facts.stores_of(name))
         for method, call in facts.calls_of(name):
             if attribute_of(call.func, method.receiver) != name or not subject.is_module or expects_error(method, call):
                 continue
-            kind = subject.reads.torch_class(facts.stores_of(name)[0].value.func)  # type: ignore[union-attr]
+            if not is_always and not _is_always_come_to(method, call):
+                continue
+            kind = subject.reads.torch_class(lists[name].value.func)  # type: ignore[union-attr]
             yield Found(call, f"`self.{name}` is an nn.{kind}, which cannot be called; call its elements", name)
+
+
+def _is_always_come_to(method: Method, call: ast.Call) -> bool:
+    """`forward` comes to it on all ways: nothing returns before."""
+    returns_before = any(each.lineno < call.lineno for each in method.returns)
+    return method.name == "forward" and is_unconditional(method, call) and not returns_before
+
+
+def _is_one_of_two(subject: Subject, stores: list[Store]) -> bool:
+    """Where something else is stored too, that stands in the other arm of a test."""
+    lists = [each for each in stores if _is_list(subject, each.value)]
+    return all(each in lists or all(are_apart(each, one) for one in lists) for each in stores)
 
 
 def _is_list(subject: Subject, value: ast.expr | None) -> bool:

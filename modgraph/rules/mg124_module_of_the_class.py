@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from modgraph.rules.facts import attribute_of
 from modgraph.rules.rule import Found, Invalid, Rule, Valid
 from modgraph.rules.subject import Subject
 from modgraph.source import torch_names
@@ -15,11 +16,12 @@ def find(subject: Subject) -> Iterator[Found]:
         value = statement.value
         if value is None or isinstance(value, ast.Constant):
             continue
-        made = [each for each in _elements(value) if isinstance(each, ast.Call) and _is_stateful(subject, each)]
-        if not made or not subject.is_module:
-            continue
         target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
         name = ast.unparse(target)
+        calls = [each for each in _elements(value) if isinstance(each, ast.Call)]
+        made = any(_is_stateful(subject, each) or _is_filled(subject, each, name) for each in calls)
+        if not made or not subject.is_module:
+            continue
         yield Found(
             statement,
             f"`{name}` is made once, for the class: all instances share it and none has it among its submodules; "
@@ -39,6 +41,21 @@ def _is_stateful(subject: Subject, call: ast.Call) -> bool:
     if name in torch_names.CONTAINERS:
         return any(isinstance(each, ast.Call) and _is_stateful(subject, each) for each in _below(call))
     return name not in torch_names.STATELESS
+
+
+def _is_filled(subject: Subject, call: ast.Call, name: str) -> bool:
+    """A container of torch that is empty, and into which a method of the class puts something."""
+    if call.args or subject.reads.torch_class(call.func) not in torch_names.CONTAINERS:
+        return False
+    facts = subject.facts
+    if any(change.name == name for change in facts.changes):
+        return True
+    holders = (
+        (call.func.value, method)
+        for method, call in facts.calls_of(*torch_names.REGISTERING)
+        if isinstance(call.func, ast.Attribute)
+    )
+    return any(attribute_of(holder, method.receiver) == name for holder, method in holders)
 
 
 def _below(call: ast.Call) -> Iterator[ast.expr]:

@@ -118,15 +118,18 @@ def _is_computed_with(subject: Subject, name: str) -> bool:
 
 def _all_computed_with(subject: Subject) -> set[str | None]:
     moved: set[str | None] = set()
+    running = subject.facts.reached("forward")
+    building = [each for each in subject.facts.reached("__init__") if each not in running]
     for method in subject.facts.methods.values():
-        for node in ast.walk(method.node):
+        # Where it lies when it is made says nothing of where it lies when it is used.
+        for node in ast.walk(method.node) if method not in building else ():
             if isinstance(node, ast.Attribute) and node.attr in _READING:
                 moved.add(attribute_of(node.value, method.receiver))
             elif _turns_into_number(node):
                 moved.update(attribute_of(each, method.receiver) for each in node.args)
     used = {
         attribute_of(node, method.receiver)
-        for method in subject.facts.reached("forward")
+        for method in running
         if method.name != "__init__"
         for node in ast.walk(method.node)
     }

@@ -6,9 +6,10 @@ import ast
 from collections.abc import Iterator
 
 from modgraph.rules.facts import Method, Store, attribute_of
+from modgraph.rules.missing_looks import uses
 from modgraph.rules.reading import local_values
 from modgraph.rules.rule import Found, Invalid, Rule, Valid
-from modgraph.rules.subject import Subject
+from modgraph.rules.subject import Subject, names_in
 
 _OVER_ALL = frozenset(
     [
@@ -35,19 +36,24 @@ def find(subject: Subject) -> Iterator[Found]:
     if "forward" not in facts.methods or not _stands_on_torch_alone(subject):
         return
     names = [name for name, stores in facts.stored.items() if len(stores) == 1 and stores[0].method.name == "__init__"]
-    made = [name for name in names if _makes_a_layer(subject, facts.stores_of(name)[0])]
+    plainly_used = _plainly_used(subject)
+    made = [name for name in names if name not in plainly_used and _makes_a_layer(subject, facts.stores_of(name)[0])]
     if not made:
         return
-    used = _used(subject)
-    if used & _OVER_ALL or not subject.is_module:
+    if any(_is_used(subject, name) for name in _OVER_ALL) or not subject.is_module:
         return
     for name in made:
-        if name not in used and not _has_another_name(subject, facts.stores_of(name)[0]):
+        if not _is_used(subject, name) and not _has_another_name(subject, facts.stores_of(name)[0]):
             yield Found(
                 facts.stores_of(name)[0].statement,
                 f"`self.{name}` is made and never used: it is not trained, and stays in the state dict",
                 name,
             )
+
+
+def _plainly_used(subject: Subject) -> set[str]:
+    """Attributes that the class itself calls or goes through: for these the file need not be walked over."""
+    return {name for method in subject.facts.methods.values() for _, name in uses(method)}
 
 
 def _makes_a_layer(subject: Subject, store: Store) -> bool:
@@ -115,18 +121,70 @@ def _stands_on_torch_alone(subject: Subject) -> bool:
     return all(subject.reads.torch_class(base) == "Module" for base in subject.facts.node.bases)
 
 
+def _is_used(subject: Subject, name: str) -> bool:
+    """Something of the file reads such an attribute: of this class, of another that does not store it, or of any object
+    but `self`."""
+    if name in _used(subject):
+        return True
+    own = subject.facts.node
+    readers = subject.file.notes["names read on self"].get(name, ())
+    return any(each is own or own.name in _spoken_of(each) or not stores for each, stores in readers)
+
+
+def _spoken_of(node: ast.ClassDef) -> set[str]:
+    return {name for base in node.bases for name in names_in(base)}
+
+
+def _read_on_self(tree: ast.Module) -> tuple[dict[str, list[tuple[ast.ClassDef, bool]]], set[int]]:
+    """By name of an attribute: the classes that read it on `self`, and whether they store it there too; and the ids of
+    the nodes that read so. A class that derives from one of the file is taken for one that stores nothing."""
+    found: dict[str, list[tuple[ast.ClassDef, bool]]] = {}
+    nodes: set[int] = set()
+    classes = [each for each in ast.walk(tree) if isinstance(each, ast.ClassDef)]
+    own = {each.name for each in classes}
+    for each in classes:
+        reads, stored = set[str](), set[str]()
+        for function in each.body:
+            if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) or not function.args.args:
+                continue
+            me = function.args.args[0].arg
+            for node in ast.walk(function):
+                name = attribute_of(node, me)
+                if isinstance(node, ast.Attribute) and name is not None:
+                    is_read = isinstance(node.ctx, ast.Load)
+                    (reads if is_read else stored).add(name)
+                    if is_read:
+                        nodes.add(id(node))
+                elif isinstance(node, ast.Call) and _asks_itself(node, me):
+                    reads.add("getattr")
+                    nodes.add(id(node.func))
+        is_apart = not _spoken_of(each) & own
+        for name in reads:
+            is_its_own = name in stored or name in _OVER_ALL
+            found.setdefault(name, []).append((each, is_apart and is_its_own))
+    return found, nodes
+
+
+def _asks_itself(call: ast.Call, me: str) -> bool:
+    """`getattr(self, ...)`."""
+    is_named = isinstance(call.func, ast.Name) and call.func.id == "getattr"
+    return is_named and bool(call.args) and isinstance(call.args[0], ast.Name) and call.args[0].id == me
+
+
 def _used(subject: Subject) -> set[str]:
-    """Names of attributes that are read anywhere in the file, and strings that may name one."""
+    """Names of attributes that the file reads otherwise than on `self`, and strings that may name one."""
     notes = subject.file.notes
     if "names used" not in notes:
         found: set[str] = set()
+        notes["names read on self"], on_self = _read_on_self(subject.file.tree)
         for node in ast.walk(subject.file.tree):
             if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
-                found.add(node.attr)
-            elif isinstance(node, ast.Name) and node.id in _OVER_ALL:
+                if id(node) not in on_self:
+                    found.add(node.attr)
+            elif isinstance(node, ast.Name) and node.id in _OVER_ALL and id(node) not in on_self:
                 found.add(node.id)
             elif isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) < 200:
-                found.update(node.value.split("."))
+                found.add(node.value)  # a path with dots is a key of a state dict, or leads to what is called anyway
         notes["names used"] = found
     used: set[str] = notes["names used"]
     return used

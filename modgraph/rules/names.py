@@ -21,6 +21,7 @@ from modgraph.source import module_classes, torch_names
 from modgraph.source.editable import editable, file_of
 from modgraph.source.files import decode
 from modgraph.source.mangling import spell_private
+from modgraph.source.outline import Outline, UncertainError
 from modgraph.source.quiet import python_tree
 from modgraph.source.source_roots import Roots, roots_around
 from modgraph.source.summaries import Summary, summarize
@@ -30,6 +31,7 @@ from modgraph.source.torch_place import is_of_torch, without_shadows
 MAX_STEPS = 40
 """Imports and bases followed for one name; more is a cycle."""
 
+MAX_OUTLINES = 40
 MAX_TREES, MAX_SMALL_TREES, MAX_TREES_TEXT = 8, 64, 1_000_000
 """Parsed files kept for further questions; more where their text is small together, in bytes."""
 
@@ -98,6 +100,7 @@ class Project:
         self._trees: dict[str, ast.Module | None] = {}
         """The last that was asked for is the last one."""
         self._sizes: dict[str, int] = {}
+        self._outlines: dict[str, Outline | None] = {}
         self._texts: dict[str, str] = {}
         """Of the file that is checked now: it may not be on disk as it is."""
         self._defined: dict[str, frozenset[str]] = {}
@@ -139,9 +142,30 @@ class Project:
         """Of a file by its absolute path; None where it is no Python that can be read."""
         self.read[file] = None
         if file not in self._summaries:
-            tree = self._tree(file)
-            self._summaries[file] = None if tree is None else summarize(tree)
+            self._summaries[file] = self._short(file)
         return self._summaries[file]
+
+    def _short(self, file: str) -> Summary | None:
+        outline = self.outline(file)
+        try:
+            if outline is not None:
+                return outline.summary()
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            pass  # as far as it was parsed: the whole of it says whether it is Python
+        tree = self.tree(file)
+        return None if tree is None else summarize(tree)
+
+    def outline(self, file: str) -> Outline | None:
+        """A file that is not checked, of which no more is parsed than is asked for; None where it is parsed whole, or
+        has to be."""
+        self.read[file] = None
+        if file in self._trees or file in self._texts:
+            return None
+        if file not in self._outlines:
+            while len(self._outlines) >= MAX_OUTLINES:
+                del self._outlines[next(iter(self._outlines))]
+            self._outlines[file] = _outlined(file)
+        return self._outlines[file]
 
     def text(self, file: str) -> str | None:
         """What a file holds; None where it cannot be read."""
@@ -155,20 +179,30 @@ class Project:
 
     def function(self, file: str, name: str) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
         """A function at the top of a file, the last of that name."""
-        tree = self._tree(file)
-        found = _named(tree).get((ast.FunctionDef, name)) if tree is not None else None
+        found = self._defined_at_the_top(file, ast.FunctionDef, name)
         return found if isinstance(found, (ast.FunctionDef, ast.AsyncFunctionDef)) else None
 
     def class_node(self, file: str, qualname: str) -> ast.ClassDef | None:
         """A class by its qualified name, the last one of that name."""
-        node: ast.AST | None = self._tree(file)
-        for name in qualname.split("."):
+        first, *rest = qualname.split(".")
+        node: ast.AST | None = self._defined_at_the_top(file, ast.ClassDef, first)
+        for name in rest:
             node = _named(node).get((ast.ClassDef, name)) if isinstance(node, (ast.Module, ast.ClassDef)) else None
         return node if isinstance(node, ast.ClassDef) else None
 
+    def _defined_at_the_top(self, file: str, kind: type[ast.stmt], name: str) -> ast.stmt | None:
+        outline = self.outline(file)
+        if outline is not None:
+            try:
+                return outline.defined(name, is_class=kind is ast.ClassDef)
+            except (SyntaxError, ValueError, RecursionError, MemoryError):
+                pass  # the whole of it says whether it is Python
+        tree = self.tree(file)
+        return None if tree is None else _named(tree).get((kind, name))
+
     def stores(self, file: str, name: str) -> Sequence[ast.stmt]:
         """The statements that give a variable of a file a value, those of functions that say `global` too."""
-        tree = self._tree(file)
+        tree = self.tree(file)
         return () if tree is None else _variables(tree).get(name, ())
 
     def may_make_containers(self, file: str, summary: Summary, name: str) -> bool:
@@ -204,7 +238,8 @@ class Project:
             self._named_tuples[file] = "namedtuple" in text or "NamedTuple" in text
         return self._named_tuples[file]
 
-    def _tree(self, file: str) -> ast.Module | None:
+    def tree(self, file: str) -> ast.Module | None:
+        """A file as it is parsed, its private names spelled out; None where it is no Python that can be read."""
         self.read[file] = None
         if file in self._trees:
             self._trees[file] = self._trees.pop(file)
@@ -521,6 +556,13 @@ def roots(file: str) -> Roots:
     around = roots_around(own)
     folders = (folder, own, *around.folders, os.getcwd())
     return Roots(tuple(dict.fromkeys(folders)), (*asked, *around.depends))
+
+
+def _outlined(file: str) -> Outline | None:
+    try:
+        return Outline(decode(read(file)))
+    except (UncertainError, OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
 
 
 def _parsed(file: str) -> ast.Module | None:

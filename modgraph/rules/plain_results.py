@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from modgraph.rules.facts import Method, attribute_of
+from modgraph.rules.facts import Method, Store, attribute_of
 from modgraph.rules.mg103_parameter_no_more import CHANGING, FUNCTIONS
 from modgraph.rules.subject import Subject
 
@@ -64,6 +64,17 @@ def is_tensor(subject: Subject, node: ast.expr, method: Method, depth: int = 0) 
     return subject.reads.is_parameter(node) or is_plain_tensor(subject, node, method, depth)
 
 
+def _is_on_every_path(subject: Subject, stores: list[Store]) -> bool:
+    """The first store is no part of a branch, or of a test in whose other arm a Parameter is stored too."""
+    first = stores[0]
+    if first.statement in first.method.node.body:
+        return True
+    around = first.method.parents.get(first.statement)
+    if not isinstance(around, ast.If) or around not in first.method.node.body or first.statement not in around.body:
+        return False
+    return any(each.statement in around.orelse and subject.reads.is_parameter(each.value) for each in stores)
+
+
 def parameters_of(subject: Subject) -> dict[str, int]:
     """Attributes that the constructor certainly makes Parameters, with the line."""
     if "certain parameters" not in subject.notes:
@@ -84,7 +95,7 @@ def parameters_of(subject: Subject) -> dict[str, int]:
             for name, stores in facts.stored.items()
             if stores[0].method.name == "__init__"
             and subject.reads.is_parameter(stores[0].value)
-            and stores[0].statement in stores[0].method.node.body
+            and _is_on_every_path(subject, stores)
             and name not in deleted
             and name not in changed
             and name not in facts.methods

@@ -256,7 +256,16 @@ class Reader:
     def _local_may_build(self, name: str, method: Method) -> bool:
         """A local name that is called: whether one of the classes that it may be is a module's."""
         values = [*local_values(method, name), *method.parameters.get(name, [])]
-        return any(self.is_module_class(value) for value in values if dotted(value) and dotted(value) != name)
+        return any(self._is_builder(value, name) for value in values)
+
+    def _is_builder(self, value: ast.expr, name: str) -> bool:
+        """A class of modules, or one with arguments: `partial(nn.LayerNorm, eps=1e-6)`."""
+        while isinstance(value, ast.Call) and value.args and self.path_of(value.func) == "functools.partial":
+            value = value.args[0]
+        if isinstance(value, (ast.IfExp, ast.BoolOp)):
+            return any(self._is_builder(each, name) for each in _alternatives(value))
+        spelled = dotted(value)
+        return spelled not in (None, name) and bool(self.is_module_class(value))
 
     def may_be_anything(self, node: ast.expr | None, method: Method, depth: int = 0) -> bool:
         """It holds the result of a call of which nothing is known: of an argument, or of what no file is found for."""

@@ -33,11 +33,9 @@ def learns(reader: Reader, call: ast.Call) -> bool:
 
 def _is_told_not_to(name: str, call: ast.Call) -> bool:
     given = {word.arg: word.value for word in call.keywords}
-    if None in given:
-        return True
     words = TOLD_NOT_TO.get(name, ())
     return bool(words) and any(
-        word in given and not (isinstance(given[word], ast.Constant) and given[word].value is True)  # type: ignore[attr-defined]
+        None in given or (word in given and not (isinstance(given[word], ast.Constant) and given[word].value is True))  # type: ignore[attr-defined]
         for word in words
     )
 

@@ -167,6 +167,7 @@ class Subject:
         """What several rules find out alike."""
         self._interpreted: Interpreted | bool | None = False
         self._interpreted_openly: Interpreted | bool | None = False
+        self._interpreted_with_more: Interpreted | bool | None = False
 
     @cached_property
     def is_module(self) -> bool:
@@ -238,6 +239,15 @@ class Subject:
         """Parameters of the constructor that have a default."""
         init = self.facts.methods.get("__init__")
         return [name for name, default in init.parameters.items() if default] if init is not None else []
+
+    def interpreted_with_more_given(self) -> Interpreted | None:
+        """The same with nothing known of arguments that are None by default: where None will not do, they are given."""
+        if isinstance(self._interpreted_with_more, bool):
+            init = self.facts.methods.get("__init__")
+            defaults = init.parameters.items() if init is not None else ()
+            names = [name for name, default in defaults if default and ast.unparse(default[0]) == "None"]
+            self._interpreted_with_more = self._interpret(names) if names else None
+        return self._interpreted_with_more
 
     def interpreted_openly(self) -> Interpreted | None:
         """The same with nothing known of arguments that have defaults: what may be there on any path."""

@@ -178,7 +178,7 @@ def comes_before_super(subject: Subject, statement: ast.stmt) -> bool:
     if init is None or not init.node.lineno <= statement.lineno <= (init.node.end_lineno or 0):
         return False
     if "initialised at" not in subject.notes:
-        calls = [call for call in init.calls if initialising.may_initialise(call, init)]
+        calls = [call for call in init.calls if initialising.may_initialise(subject, call, init)]
         subject.notes["initialised at"] = min(((call.lineno, call.col_offset) for call in calls), default=None)
     first = subject.notes["initialised at"]
     return first is None or not first < (statement.lineno, statement.col_offset)

@@ -14,12 +14,13 @@ import pytest
 from modgraph.findings import Finding
 from modgraph.rules.check import check_text
 from modgraph.rules.declared.asked import WORDS
+from modgraph.rules.declared.following import Followed
 from modgraph.rules.declared.roots import Trees
 from modgraph.rules.declared.sources import Sources
 from modgraph.rules.declared.table import ARGUMENTS, ATTRIBUTES, GETTING, NAMING
 from modgraph.rules.declared.torch_trees import children_of
 from modgraph.rules.declared.tree import OpenError, Tree
-from modgraph.rules.declared.values import ANY, NUMBERS, Kind
+from modgraph.rules.declared.values import ANY, NUMBERS, Frame, Kind
 from modgraph.rules.names import Project
 from modgraph.rules.registry import rules
 from modgraph.source.torch_names import MODULES
@@ -175,6 +176,25 @@ def test_what_is_said_plainly_is_in_the_tree_too(tmp_path: Path, body: str):
     with contextlib.suppress(OpenError):
         for path in plain.paths():
             assert in_tree(tree, path.replace(NUMBERS, "0"))
+
+
+@pytest.mark.parametrize("body", [*BODIES.values(), *PLAIN.values()])
+def test_what_is_not_run_again_would_say_nothing_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str):
+    code = HEAD + "".join(f"        {line}\n" for line in body.splitlines())
+    runs: list[Frame] = []
+    real = Followed._run
+    monkeypatch.setattr(Followed, "_run", lambda followed, frame: (runs.append(frame), real(followed, frame))[1])
+    one = tree_of(tmp_path, code).followed
+    n_due = len(runs)
+    monkeypatch.setattr(Followed, "is_due", lambda followed, frame: True)
+    every = tree_of(tmp_path, code).followed
+    assert (one.stored, one.held, one.anywhere, one.touched) == (
+        every.stored,
+        every.held,
+        every.anywhere,
+        every.touched,
+    )
+    assert n_due < len(runs) - n_due
 
 
 def test_a_base_whose_constructor_is_not_called_says_nothing(tmp_path: Path):

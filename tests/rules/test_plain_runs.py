@@ -329,7 +329,7 @@ class Net(nn.Module):
 @pytest.mark.parametrize("first", ["8", "somewhere()"])
 def test_a_chain_of_sizes_costs_its_length(first: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     counted = 0
-    real = forward_looks._Sizes._below
+    real = forward_looks.Sizes._below
 
     def below(*given: Any) -> Any:
         nonlocal counted
@@ -337,7 +337,7 @@ def test_a_chain_of_sizes_costs_its_length(first: str, tmp_path: Path, monkeypat
         assert counted < 5_000
         return real(*given)
 
-    monkeypatch.setattr(forward_looks._Sizes, "_below", below)
+    monkeypatch.setattr(forward_looks.Sizes, "_below", below)
     steps = "".join(f"        a{n + 1} = a{n} - a{n} + 8\n" for n in range(400))
     asked(HEAD + CHAIN.format(first=first, steps=steps, last=400), tmp_path, monkeypatch)
     assert counted > 400

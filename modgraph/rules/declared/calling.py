@@ -95,6 +95,7 @@ class Calls(Statements):
                 continue
             receiver = value.receiver if isinstance(value, Bound) else frame.receiver if code.around else None
             called = self.frames.get((code, receiver))
+            self.read.add(("frame", code, receiver) if called is None else ("changed", id(called)))
             if called is None or not called.changed:
                 continue
             taken = parameters_of(called.node)[1 if isinstance(value, Bound) else 0 :]
@@ -131,10 +132,8 @@ class Calls(Statements):
             return self._attribute(base, name)
         if isinstance(base, Above):
             return self.above(base, name)
-        if isinstance(base, Made):
-            stored = self.stored.get(base.kind, {})
-            if self.found(base.kind, name) or name in stored:
-                return self._of_instance(base.kind, name)
+        if isinstance(base, Made) and (self.found(base.kind, name) or self.stored_as(base.kind, name) is not None):
+            return self._of_instance(base.kind, name)
         return NOTHING
 
     def _plain_method(self, base: Atom, name: str, arguments: Arguments, node: ast.Call, frame: Frame) -> Values:
@@ -170,7 +169,7 @@ class Calls(Statements):
             self.torch_init(made, base.receiver, arguments, frozenset(self.keys_of(node)))
             return ONLY_DATA
         if name in TAKING or name in ("__getattr__", "__getattribute__", "__iter__"):
-            return self.stored.get(base.receiver, {}).get(NUMBERS, NOTHING) or ONLY_NONE
+            return self.stored_as(base.receiver, NUMBERS) or ONLY_NONE
         self.registers(made, name, arguments, node, frame)
         if name in ADDING:
             self.store(made, NUMBERS, arguments.all)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import copy
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 from modgraph.rules.declared.declarations import Declaration, strings
@@ -25,15 +26,20 @@ Scope = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef
 MAX_STEPS = 3
 """Calls from the one that names parts of a model to the one that is given it."""
 _SIMPLE = (ast.Expr, ast.Assign, ast.AnnAssign, ast.Return)
+_FUNCTIONS = tuple(function for each in ARGUMENTS.values() for function, _ in each.places)
+_WORD = re.compile(rf"\b(?:{'|'.join((*ARGUMENTS, *_FUNCTIONS, *sorted(NAMING), *sorted(GETTING)))})\b")
 _TESTS = {"startswith": r"^{}", "endswith": r"{}$"}
 _REGULAR = {"re.search": "{}", "re.match": "^(?:{})", "re.fullmatch": "^(?:{})$"}
 
 
-def calls(sources: Sources, file: str, tree: ast.Module) -> Iterator[tuple[Declaration, Sequence[Kind], bool]]:
+def calls(
+    sources: Sources, file: str, tree: ast.Module, text: str
+) -> Iterator[tuple[Declaration, Sequence[Kind], bool]]:
     """What stands in calls and comparisons of a file, and the classes of the model that it is of; whether the classes
     that derive from these are meant too."""
+    lines = _lines_of_words(text)
     for scope, owner in _scopes(tree):
-        if not _names_any(_nodes(scope)):
+        if not _has_one_of(scope, lines) or not _names_any(_nodes(scope)):
             continue
         top = _as_function(scope) if isinstance(scope, ast.Module) else scope
         frame = _Evaluated(sources, file, in_versions(top, scope), owner)
@@ -55,6 +61,24 @@ def _names_any(nodes: Iterator[ast.AST]) -> bool:
     found = list(nodes)
     is_given = any(True for node in found if isinstance(node, ast.Call) for _ in _arguments(node))
     return is_given or any(True for _ in _tests(found))
+
+
+def _lines_of_words(text: str) -> list[int]:
+    """The lines with a name without which nothing is found."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    lines, line, at = [], 1, 0
+    for found in _WORD.finditer(text):
+        line += text.count("\n", at, found.start())
+        at = found.start()
+        lines.append(line)
+    return lines
+
+
+def _has_one_of(scope: Scope, lines: Sequence[int]) -> bool:
+    if isinstance(scope, ast.Module):
+        return True
+    at = bisect_left(lines, scope.lineno)
+    return at < len(lines) and lines[at] <= (scope.end_lineno or scope.lineno)
 
 
 def _scopes(tree: ast.Module) -> Iterator[tuple[Scope, str | None]]:

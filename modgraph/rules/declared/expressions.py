@@ -86,6 +86,7 @@ class Expressions(Objects):
     def _name(self, name: str, frame: Frame) -> Values:
         each: Frame | None = frame
         while each is not None:
+            self.read.add((id(each.names), name))
             if name in each.locals or name in each.names:
                 return each.names.get(name, NOTHING)
             each = each.around
@@ -97,6 +98,7 @@ class Expressions(Objects):
             return found
         if found not in self.variables and found not in self.reading:
             self.reading.add(found)
+            outer, self.read, since = self.read, set(), self.clock
             text = self.sources.text(found[0])
             assigned_ = text.variables.get(found[1], []) if text is not None else []
             home = self.top_of(found[0])
@@ -104,6 +106,11 @@ class Expressions(Objects):
             is_empty = all(isinstance(each, (ast.Dict, ast.List)) and not ast.unparse(each)[2:] for each in assigned_)
             self.variables[found] = ONLY_OPEN if is_empty else NOTHING.union(*parts)
             self.reading.discard(found)
+            self.variables_read[found] = self.read, since
+            self.read = outer
+        read, since = self.variables_read.get(found, (frozenset(), self.clock))
+        self.read |= read
+        self.since = min(self.since, since)
         return self.variables.get(found, NOTHING)
 
     def texts(self, node: ast.expr, frame: Frame) -> Sequence[str]:

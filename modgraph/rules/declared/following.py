@@ -92,20 +92,25 @@ class Followed(Calls):
                 self.changed = False
                 self.variables.clear()
                 for frame in list(self.frames.values()):
-                    self._run(frame)
+                    if self.is_due(frame):
+                        self._run(frame)
                 if not self.changed and self.is_all:
                     return
-                self.is_all = self.is_all or not self.changed
+                if not self.changed:
+                    self.is_all = True
+                    self.note_change("all")
         except RecursionError as error:
             raise TooMuchError from error
         raise TooMuchError
 
     def _run(self, frame: Frame) -> None:
         self.depth = frame.depth
+        self.read, self.since = set(), self.clock
         if isinstance(frame.node, ast.Lambda):
             self.give_back(frame, self.value(frame.node.body, frame))
         else:
             self.execute(frame.node.body, frame)
+        frame.ran, frame.read = self.since, self.read
 
     # ---- classes and functions ---------------------------------------------------------------------------------------
 
@@ -145,6 +150,7 @@ class Followed(Calls):
             self.hand_out(arguments.all)
             return ONLY_OPEN
         self._bind(frame, arguments, receiver if bound else None)
+        self.read.add(("returned", id(frame)))
         return frame.returned
 
     def frame_of(self, code: Code, receiver: Kind | None) -> Frame | None:
@@ -156,13 +162,14 @@ class Followed(Calls):
             return None
         depth = 0 if getattr(node, "name", "") == "__init__" else self.depth + 1
         if depth and (depth > MAX_CALLS or len(self.frames) >= self.most_functions):
+            self.read.add(("frame", *key))
             return None
         if len(self.frames) >= self.most_frames:
             raise TooMuchError
         around = self.frames.get(code.around) if code.around is not None else None
         frame = Frame(code, node, receiver, locals=locals_of(node), around=around, depth=depth)
         self.frames[key] = frame
-        self.changed = True
+        self.note_change("frame", *key)
         frame.returned = NOTHING if gives(node) else ONLY_NONE
         home = self.top_of(code.file)
         taken = node.args
@@ -175,11 +182,7 @@ class Followed(Calls):
 
     def _function_at(self, code: Code) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
         text = self.sources.text(code.file)
-        for nodes in text.functions.values() if text is not None else ():
-            for node in nodes:
-                if (node.lineno, node.col_offset) == (code.line, code.column):
-                    return node
-        return None
+        return None if text is None else text.function_at(code.line, code.column)
 
     def _bind(self, frame: Frame, arguments: Arguments, receiver: Kind | None) -> None:
         taken = frame.node.args

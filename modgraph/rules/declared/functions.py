@@ -52,29 +52,46 @@ def parameters_of(node: Function) -> list[str]:
 
 def locals_of(node: Function) -> frozenset[str]:
     """The names that a function binds, those of functions in it left out."""
+    return _told(node)[0]
+
+
+def gives(node: Function) -> bool:
+    """A function returns or yields something."""
+    return isinstance(node, ast.Lambda) or _told(node)[1]
+
+
+_TOLD = "_told_of_it"
+
+
+def _told(node: Function) -> tuple[frozenset[str], bool]:
+    """Both, found in one walk, and kept with the node: many trees of classes come to one function."""
+    found: tuple[frozenset[str], bool] | None = getattr(node, _TOLD, None)
+    if found is None:
+        found = _walked(node)
+        setattr(node, _TOLD, found)
+    return found
+
+
+def _walked(node: Function) -> tuple[frozenset[str], bool]:
     found = set(parameters_of(node))
     found |= {each.arg for each in (node.args.vararg, node.args.kwarg) if each is not None}
     outer: set[str] = set()
+    is_giving = False
     for each in inside(node):
-        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
-            found.add(each.id)
+        if isinstance(each, ast.Name):
+            if isinstance(each.ctx, ast.Store):
+                found.add(each.id)
         elif isinstance(each, (*FUNCTIONS, ast.ClassDef)):
             found.add(each.name)
         elif isinstance(each, (ast.Import, ast.ImportFrom)):
             found |= {name.asname or name.name.partition(".")[0] for name in each.names}
         elif isinstance(each, (ast.Global, ast.Nonlocal)):
             outer |= set(each.names)
-    return frozenset(found - outer)
-
-
-def gives(node: Function) -> bool:
-    """A function returns or yields something."""
-    if isinstance(node, ast.Lambda):
-        return True
-    return any(
-        isinstance(each, (ast.Yield, ast.YieldFrom)) or (isinstance(each, ast.Return) and each.value is not None)
-        for each in inside(node)
-    )
+        elif isinstance(each, (ast.Yield, ast.YieldFrom)):
+            is_giving = True
+        elif isinstance(each, ast.Return):
+            is_giving = is_giving or each.value is not None
+    return frozenset(found - outer), is_giving
 
 
 def inside(node: ast.AST) -> Iterator[ast.AST]:

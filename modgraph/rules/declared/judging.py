@@ -41,7 +41,7 @@ def unfit_in_calls(file: FileSubject, code: str) -> Iterator[Found]:
     if "declared in calls" not in file.notes:
         trees = _trees(file)
         found: list[tuple[Declaration, Found]] = []
-        for each, kinds, is_self in calls(trees.sources, file.path, file.tree):
+        for each, kinds, is_self in calls(trees.sources, file.path, file.tree, file.text):
             message = _of_call(trees, each, kinds, is_self)
             if message is not None:
                 found.append((each, Found(each.node, message, each.attribute)))
@@ -84,8 +84,8 @@ def _trees(file: FileSubject) -> Trees:
         project = file.project
         parsed: dict[str, Text | None] = project.shared.setdefault(("declared",), {})
         parsed.pop(file.path, None)
-        if len(parsed) > MOST_PARSED:
-            parsed.clear()
+        while len(parsed) > MOST_PARSED:  # those that nobody has asked for lately
+            del parsed[next(iter(parsed))]
         notes["declared trees"] = Trees(Sources(project, parsed))
     found: Trees = notes["declared trees"]
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence, Set
 
 from modgraph.rules.declared.functions import (
     NO_ARGUMENTS,
@@ -48,8 +48,19 @@ class Machine:
         self.frames: dict[FrameKey, Frame] = {}
         self.variables: dict[tuple[str, str], Values] = {}
         self.reading: set[tuple[str, str]] = set()
+        self.variables_read: dict[tuple[str, str], tuple[Set[Hashable], int]] = {}
+        """What each was reckoned from, and when."""
         self.nodes: dict[tuple[str, int, int], ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda] = {}
         self.changed = False
+        self.clock = 0
+        """Changes so far."""
+        self.changed_at: dict[Hashable, int] = {}
+        """By cell, the last of them. A cell is what can be read and change by itself: an attribute of a class, a
+        container, a name of a frame, what a frame returns, or whether there is one."""
+        self.read: set[Hashable] = set()
+        """The cells that are read by what is evaluated now."""
+        self.since = 0
+        """The oldest of the values that it is reckoned from is of that time."""
         self.depth = 0
         self.is_all = False
         """All that is stored has been seen: what is read and is not there comes from elsewhere."""
@@ -60,13 +71,24 @@ class Machine:
     def give_back(self, frame: Frame, values: Values) -> None:
         if not values <= frame.returned:
             frame.returned |= values
-            self.changed = True
+            self.note_change("returned", id(frame))
 
-    def put(self, into: dict[str, Values], name: str, values: Values) -> None:
+    def note_change(self, *cell: Hashable) -> None:
+        self.changed = True
+        self.clock += 1
+        self.changed_at[cell] = self.clock
+
+    def put(self, into: dict[str, Values], name: str, values: Values, *cell: Hashable) -> None:
+        """`cell`: what is changed, where that is not the name alone."""
         before = into.get(name, NOTHING)
         if name not in into or not values <= before:
             into[name] = before | values
-            self.changed = True
+            self.note_change(*(cell or (id(into), name)))
+
+    def is_due(self, frame: Frame) -> bool:
+        """Something that it was reckoned from has changed since: to run it again may say something new."""
+        ran, changed_at = frame.ran, self.changed_at
+        return ran < 0 or any(changed_at.get(cell, 0) > ran for cell in frame.read)
 
     def store(self, target: Atom, name: str, values: Values) -> None:
         """Something becomes an attribute, or an item, of an object."""
@@ -75,13 +97,26 @@ class Machine:
             if not values:
                 return
         if isinstance(target, Made):
-            self.put(self.stored.setdefault(target.kind, {}), name, values)
+            self.put(self.stored.setdefault(target.kind, {}), name, values, target.kind, name)
         elif isinstance(target, Box):
-            self.put(self.held.setdefault(target, {}), name, values)
+            self.put(self.held.setdefault(target, {}), name, values, target)
         elif isinstance(target, Above):
-            self.put(self.stored.setdefault(target.receiver, {}), name, values)
+            self.put(self.stored.setdefault(target.receiver, {}), name, values, target.receiver, name)
         elif (target is OPEN or target is DATA) and values - ONLY_DATA:
-            self.put(self.anywhere, name, values)
+            self.put(self.anywhere, name, values, "anywhere", name)
+
+    def stored_as(self, kind: Kind, name: str) -> Values | None:
+        """What is stored under a name; None where nothing is."""
+        self.read.add((kind, name))
+        return self.stored.get(kind, {}).get(name)
+
+    def held_in(self, box: Box) -> Mapping[str, Values]:
+        self.read.add((box,))
+        return self.held.get(box, {})
+
+    def stored_anywhere(self, name: str) -> Values:
+        self.read.add(("anywhere", name))
+        return self.anywhere.get(name, NOTHING)
 
     def _kept_later(self, target: Atom, name: str, values: Values) -> Values:
         """What a method that is called later may add to the tree: a module that it makes, under whatever name; what is

@@ -13,6 +13,7 @@ from modgraph.rules.declared.sources import assigned
 from modgraph.rules.declared.torch_trees import children_of
 from modgraph.rules.declared.values import (
     ANY,
+    DATA,
     NONE,
     NOTHING,
     NUMBER,
@@ -41,25 +42,26 @@ class Objects(Machine):
 
     def items(self, values: Values, whole: bool = False) -> Values:
         """What is in it."""
-        found: Values = NOTHING
+        found: set[Atom] = set()
         for value in values:
             if isinstance(value, Box):
-                found = found.union(*self.held.get(value, {}).values())
-                found |= frozenset([value]) if whole else NOTHING
+                found.update(*self.held_in(value).values())
+                if whole:
+                    found.add(value)
             elif isinstance(value, Made):
                 found |= self._item(value)
             elif isinstance(value, Given):
-                found |= ONLY_DATA
+                found.add(DATA)
             elif isinstance(value, Above):
-                found |= self.stored.get(value.receiver, {}).get(NUMBERS, NOTHING)
+                found |= self.stored_as(value.receiver, NUMBERS) or NOTHING
             else:
-                found |= frozenset([value])
-        return found
+                found.add(value)
+        return frozenset(found)
 
     def _item(self, value: Made) -> Values:
         kind = value.kind
         method = self.found(kind, "__getitem__") or self.found(kind, "__iter__")
-        held = self.stored.get(kind, {}).get(NUMBERS, NOTHING)
+        held = self.stored_as(kind, NUMBERS) or NOTHING
         for owner, node in method:
             if isinstance(node, FUNCTIONS):
                 held |= self.call(self.code_at(owner.file, node, owner), kind, Arguments((ONLY_DATA,)), bound=True)
@@ -67,10 +69,10 @@ class Objects(Machine):
         return held | frozenset([value])
 
     def attribute(self, values: Values, name: str) -> Values:
-        found: Values = NOTHING
+        found: set[Atom] = set()
         for value in values:
             found |= self._attribute(value, name)
-        return found
+        return frozenset(found)
 
     def _attribute(self, value: Atom, name: str) -> Values:
         if isinstance(value, Made):
@@ -86,7 +88,7 @@ class Objects(Machine):
         if isinstance(value, Given):
             return self.sources.field(value.kind, name)
         if isinstance(value, Box):
-            held = self.held.get(value, {})
+            held = self.held_in(value)
             return held.get(name, NOTHING) | held.get(ANY, NOTHING) or ONLY_NONE
         if value is NONE or value is NUMBER or isinstance(value, Text):
             return ONLY_NONE
@@ -97,14 +99,15 @@ class Objects(Machine):
             return frozenset([ClassOf(kind)])
         if kind.torch is not None:
             own = children_of(kind.torch)
-            held = self.stored.get(kind, {}).get(name, NOTHING) | own.get(name, NOTHING) | own.get(ANY, NOTHING)
-            return held or self.anywhere.get(name, ONLY_NONE)
-        stored = self.stored.get(kind, {})
-        found = stored.get(name, NOTHING) | self.anywhere.get(name, NOTHING)
+            held = (self.stored_as(kind, name) or NOTHING) | own.get(name, NOTHING) | own.get(ANY, NOTHING)
+            return held or self.stored_anywhere(name) or ONLY_NONE
+        found = (self.stored_as(kind, name) or NOTHING) | self.stored_anywhere(name)
         for owner, node in self.found(kind, name):
             found |= self.member(owner, node, kind)
         if not found:
-            found = stored.get(ANY, NOTHING)
+            found = self.stored_as(kind, ANY) or NOTHING
+        if not found:
+            self.read.add(("all",))
         if not found and self.is_all:
             is_data = (
                 not self.sources.is_module(kind) or name in ("config", "training") or self._is_stored_above(kind, name)

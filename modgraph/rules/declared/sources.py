@@ -7,6 +7,7 @@ import builtins
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import Any, Generic, TypeVar, cast
 
 from modgraph.rules.declared.values import (
     NOTHING,
@@ -24,8 +25,8 @@ from modgraph.rules.declared.values import (
 )
 from modgraph.rules.names import MAX_STEPS, Project
 from modgraph.source.dotted_names import dotted
-from modgraph.source.mangling import spell_private
 from modgraph.source.module_classes import makes_no_modules
+from modgraph.source.outline import Outline, Part
 from modgraph.source.quiet import python_tree
 from modgraph.source.summaries import Summary, blocks, read_import
 from modgraph.source.torch_place import is_of_torch
@@ -38,19 +39,83 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _TORCH_BASES = ("torch.nn.Module", "torch.nn.modules.module.Module")
 
 
+Node = TypeVar("Node", bound=ast.stmt)
+
+
+class Parts(dict[str, list[Node]], Generic[Node]):
+    """Classes or functions of a file by name, some of which are parsed where they are asked for."""
+
+    def __init__(self) -> None:
+        self.later: dict[str, tuple[Outline, Part]] = {}
+
+    def __missing__(self, name: str) -> list[Node]:
+        outline, part = self.later[name]
+        try:
+            self[name] = [cast("Node", outline.node(part))]
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            self[name] = []
+        return self[name]
+
+    def __setitem__(self, name: str, nodes: list[Node]) -> None:
+        super().__setitem__(name, nodes)
+        self.later.pop(name, None)
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(name) or name in self.later
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((*super().__iter__(), *self.later))
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self[name] if name in self else default  # noqa: SIM401 - what is called here is what the other is
+
+
 class Text:
     """A file that was read."""
 
-    def __init__(self, file: str, tree: ast.Module) -> None:
+    def __init__(self, file: str, source: ast.Module | Outline) -> None:
         self.file = file
-        self.tree = tree
+        self.source = source
+        self.called: dict[int, tuple[str, ...]] = {}
+        """By id of the node of a class: the attributes that it calls."""
         self.imports = Summary()
-        self.classes: dict[str, list[ast.ClassDef]] = {}
+        self.classes: Parts[ast.ClassDef] = Parts()
         """By qualified name; several where branches at the top define one."""
-        self.functions: dict[str, list[Function]] = {}
+        self.functions: Parts[Function] = Parts()
         self.variables: dict[str, list[ast.expr | None]] = {}
         """What is assigned; None for what is no single expression."""
-        self._read(tree.body, "")
+        self._read(source.body if isinstance(source, ast.Module) else source.rest.body, "")
+        for part in source.parts if isinstance(source, Outline) else ():
+            self._take(source, part)  # type: ignore[arg-type]
+
+    def _take(self, outline: Outline, part: Part) -> None:
+        if not part.is_class:
+            self.functions.later[part.name] = outline, part
+        elif outline.has_class_inside(part):
+            self._read([outline.node(part)], "")
+        else:
+            self.classes.later[part.name] = outline, part
+
+    def heads(self, name: str) -> Sequence[ast.stmt]:
+        """The classes of a name, of which no more than their bases may be there."""
+        if name in self.classes.later:
+            outline, part = self.classes.later[name]
+            try:
+                return [outline.head(part)]
+            except (SyntaxError, ValueError):
+                return ()
+        found: Sequence[ast.stmt] = self.classes.get(name, ())
+        return found
+
+    def function_at(self, line: int, column: int) -> Function | None:
+        for name in list(self.functions):
+            _, part = self.functions.later.get(name, (None, None))
+            if part is not None and not (not column and part.line <= line <= part.line + part.n_lines):
+                continue
+            for node in self.functions[name]:
+                if (node.lineno, node.col_offset) == (line, column):
+                    return node
+        return None
 
     def _read(self, body: Sequence[ast.stmt], prefix: str) -> None:
         for node in body:
@@ -79,10 +144,20 @@ class Text:
     @cached_property
     def bases_of_others(self) -> frozenset[str]:
         """The last names of the bases of classes that stand in functions."""
-        known = {id(node) for nodes in self.classes.values() for node in nodes}
-        classes = [each for each in ast.walk(self.tree) if isinstance(each, ast.ClassDef) and id(each) not in known]
+        known = {id(node) for name in self.classes if name not in self.classes.later for node in self.classes[name]}
+        classes = [each for each in self._classes_anywhere() if id(each) not in known]
         names = [dotted(base) or "" for each in classes for base in each.bases]
         return frozenset(name.rpartition(".")[2] for name in names)
+
+    def _classes_anywhere(self) -> Iterator[ast.ClassDef]:
+        """All but those at the top of which nothing is parsed: in these there is none."""
+        outline = self.source
+        trees: list[ast.AST] = [outline]  # type: ignore[list-item]
+        if isinstance(outline, Outline):
+            inside = [part for part in outline.parts if outline.has_class_inside(part)]
+            trees = [outline.rest, *map(outline.node, inside)]
+        for tree in trees:
+            yield from (each for each in ast.walk(tree) if isinstance(each, ast.ClassDef))
 
 
 def assigned(node: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr | None]]:
@@ -114,20 +189,25 @@ class Sources:
     def text(self, file: str) -> Text | None:
         """A file as it was read; None where it cannot be."""
         self.project.read[file] = None
-        if file not in self._texts:
-            self._texts[file] = self._parsed(file) if len(self._texts) < MAX_FILES else None
-        return self._texts[file]
+        if file in self._texts:
+            found = self._texts.pop(file)
+        else:
+            found = self._parsed(file) if len(self._texts) < MAX_FILES else None
+        self._texts[file] = found  # the last that was asked for is the last one
+        return found
 
     def _parsed(self, file: str) -> Text | None:
         text = self.project.text(file)
         if text is None:
             return None
+        outline = self.project.outline(file)
         try:
-            tree = python_tree(text)
+            if outline is not None:
+                return Text(file, outline)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return None
-        spell_private(tree, text)
-        return Text(file, tree)
+            pass  # as far as it was parsed: the whole of it says whether it is Python
+        tree = self.project.tree(file)
+        return None if tree is None else Text(file, tree)
 
     # ---- names -------------------------------------------------------------------------------------------------------
 
@@ -192,9 +272,13 @@ class Sources:
 
     def bases(self, kind: Kind) -> Iterator[Values]:
         """What each base of a class is."""
-        for node in self.nodes(kind):
-            for base in node.bases:
+        for node in self._heads(kind):
+            for base in getattr(node, "bases", ()):
                 yield self.dotted(kind, base)
+
+    def _heads(self, kind: Kind) -> Sequence[ast.stmt]:
+        text = self.text(kind.file) if kind.file else None
+        return text.heads(kind.name) if text is not None else ()
 
     def dotted(self, kind: Kind, node: ast.expr) -> Values:
         """A name that stands in the head or body of a class."""
@@ -250,7 +334,7 @@ class Sources:
         if not kind.file:
             return (kind,), kind.torch is not None or makes_no_modules(kind.name)
         found: list[Kind] = []
-        is_whole = bool(self.nodes(kind))
+        is_whole = bool(self._heads(kind))
         for values in self.bases(kind):
             for value in values:
                 if isinstance(value, ClassOf):

@@ -133,7 +133,7 @@ class Statements(Expressions):
             owner = owner_of(frame, node.id)
             self.put(owner.names, node.id, values)
             if node.id in parameters_of(owner.node):
-                self.put(owner.changed, node.id, values)
+                self.put(owner.changed, node.id, values, "changed", id(owner))
         elif isinstance(node, ast.Attribute):
             for base in self.value(node.value, frame):
                 self.store(base, node.attr, values)

@@ -103,7 +103,9 @@ class Tree:
             text = sources.text(each.file) if each.file else None
             outside = text.imports.imports if text is not None else {}
             for node in sources.nodes(each):
-                for name in called_in(node):
+                if text is not None and id(node) not in text.called:
+                    text.called[id(node)] = tuple(called_in(node))
+                for name in text.called[id(node)] if text is not None else ():
                     if name.count(".") == 1 and name.startswith("self."):
                         found.add((each, name[5:]))
                     elif name.partition(".")[0] not in outside:

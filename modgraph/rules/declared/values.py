@@ -6,6 +6,7 @@ A list, tuple or dict is the set of what is in it. Sets only grow, so that what 
 from __future__ import annotations
 
 import ast
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -160,6 +161,10 @@ class Frame:
     around: Frame | None = None
     depth: int = 0
     """Of functions that call each other, since a constructor."""
+    ran: int = -1
+    """How much had been changed when it was run last."""
+    read: set[Hashable] = field(default_factory=set)
+    """What its value was then reckoned from."""
 
     @property
     def key(self) -> FrameKey:
