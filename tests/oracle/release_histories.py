@@ -274,7 +274,7 @@ def main() -> int:
     arguments = parser.parse_args()
     rows: list[dict[str, Any]] = []
     for name in arguments.packages or known:
-        rows += compare(known[name], arguments.folder)
+        rows += compare(known[name], arguments.folder.resolve())
         print(table(rows))
     found = [fault for row in rows for fault in faults(row)]
     print(*found, sep="\n")

@@ -610,6 +610,81 @@ def test_names_in_calls_are_of_the_model_beside(tmp_path: Path, code: str, expec
     assert all(each.class_name is None for each in reported)
 
 
+CHANGED = [
+    "for layer in model.layers: layer.adapter = nn.Linear(2, 2)",
+    "model.layers[0].adapter = nn.Linear(2, 2)",
+    "model.layers[0] = Adapted()",
+    "model.layers.append(Adapted())",
+    "block = model.layers[0]\n    block.add_module('adapter', nn.Linear(2, 2))",
+    "for m in model.modules():\n        if hasattr(m, 'query'): m.query = Adapted()",
+    "for n, m in list(model.named_modules()):\n        if n: setattr(m, 'adapter', nn.Linear(2, 2))",
+    "for n, m in model.named_children(): setattr(model, n + 'adapter', m)",
+    "adapt(model)",
+    "[adapt(layer) for layer in model.layers]",
+    "model.apply(adapt)",
+    "model.apply(lambda m: m.register_parameter('adapter', nn.Parameter(torch.ones(2))))",
+    "for n, p in list(model.named_parameters()): model.register_parameter(n.replace('.', '_') + 'adapter', p)",
+    "model._modules['adapter'] = nn.Linear(2, 2)",
+    "vars(model)['_modules']['adapter'] = nn.Linear(2, 2)",
+    "model.__dict__['_modules'].update(adapter=nn.Linear(2, 2))",
+    "nn.utils.parametrizations.weight_norm(model.head)",
+    "for m in model.modules():\n        if isinstance(m, nn.Linear): nn.utils.parametrizations.weight_norm(m)",
+    "adapted = Adapted()\n    model.head = adapted",
+]
+
+
+@pytest.mark.parametrize("done", CHANGED)
+def test_a_model_of_which_a_part_was_changed_says_nothing(tmp_path: Path, done: str):
+    script = SCRIPT.replace("import re\n", "import re\nimport torch\n").replace("BODY", "pass") + (
+        "\nclass Adapted(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.adapter = nn.Linear(2, 2)\n\ndef adapt(module):\n    for n, c in module.named_children():\n"
+        "        if isinstance(c, nn.Linear): setattr(module, n, Adapted())\n        else: adapt(c)\n"
+    )
+    asked = "[p for n, p in model.named_parameters() if 'adapter' in n or 'parametrizations' in n]"
+    assert found(tmp_path, script.replace("CODE", f"{done}\n    return {asked}")) == []
+    reported = found(tmp_path, script.replace("CODE", f"names = {asked}\n    {done}"))
+    assert len(reported) == 2
+
+
+NOT_THE_NAME = [
+    "[n for n, p in model.named_parameters(prefix='net') if n.startswith('net.')]",
+    "for n, p in model.named_parameters():\n        n = 'module.' + n\n        if n.startswith('module.'): pass",
+    "for n, p in model.named_parameters(): print([n for n in given if 'frozen' in n])",
+    "for n, p in model.named_parameters(): print(filter(lambda n: 'frozen' in n, given))",
+]
+
+
+@pytest.mark.parametrize("code", NOT_THE_NAME)
+def test_what_is_compared_is_the_name_in_the_model(tmp_path: Path, code: str):
+    assert found(tmp_path, SCRIPT.replace("BODY", "pass").replace("CODE", code)) == []
+
+
+def test_a_method_says_nothing_of_what_the_file_gives_the_model_later(tmp_path: Path):
+    body = "return [n for n, p in self.named_parameters() if 'extra' in n or 'other' in n]"
+    later = "\n\ndef build():\n    net = Net()\n    net.extra = nn.Linear(2, 2)\n    return net\n"
+    reported = found(tmp_path, SCRIPT.replace("BODY", body).replace("CODE", "pass") + later)
+    assert [each.message.partition(" in ")[0] for each in reported] == ["'other'"]
+
+
+def test_a_with_may_leave_its_body_anywhere(tmp_path: Path):
+    code = (
+        "with suppress(ImportError):\n        import nowhere\n        model = Block(4)\n    model.get_submodule('head')"
+    )
+    assert found(tmp_path, SCRIPT.replace("BODY", "pass").replace("CODE", code)) == []
+
+
+@pytest.mark.parametrize("n", [200, 1000])
+def test_a_function_that_is_nested_deeply_takes_no_finding_with_it(tmp_path: Path, n: int):
+    arms = "".join(f"    elif width == {i}:\n        pass\n" for i in range(n))
+    code = f"if width is None:\n        pass\n{arms}    model.get_submodule('tail')"
+    reported = found(
+        tmp_path,
+        SCRIPT.replace("BODY", "pass").replace("CODE", code)
+        + "\nclass Bad(nn.Module):\n    _no_split_modules = ['Blok']\n    def __init__(self):\n        super().__init__()\n        self.a = Block(2)\n",
+    )
+    assert "'Blok'" in [each.message.partition(" in ")[0] for each in reported]
+
+
 def test_a_class_that_derives_from_it_counts_for_a_method(tmp_path: Path):
     body = 'return [p for n, p in self.named_parameters() if "norm" in n or "query" in n]'
     text = SCRIPT.replace("BODY", body).replace("CODE", "pass")

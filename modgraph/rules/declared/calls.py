@@ -7,17 +7,39 @@ whose `named_parameters()` are gone through. Where it may be another, nothing is
 from __future__ import annotations
 
 import ast
+import contextlib
 import copy
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
 
 from modgraph.rules.declared.declarations import Declaration, strings
 from modgraph.rules.declared.following import Followed, TooMuchError
-from modgraph.rules.declared.functions import NO_ARGUMENTS, inside, locals_of, parameters_of
+from modgraph.rules.declared.functions import NO_ARGUMENTS, Arguments, inside, locals_of, parameters_of
 from modgraph.rules.declared.sources import Sources
 from modgraph.rules.declared.table import ARGUMENTS, GETTING, NAMING, Declared, Names
-from modgraph.rules.declared.values import ONLY_OPEN, Box, ClassOf, Code, Elsewhere, Frame, Kind, Made, Values
+from modgraph.rules.declared.tree import Tree
+from modgraph.rules.declared.values import (
+    ANY,
+    BUFFER,
+    NOTHING,
+    ONLY_OPEN,
+    OPEN,
+    PARAMETER,
+    Atom,
+    Box,
+    ClassOf,
+    Code,
+    Elsewhere,
+    File,
+    Frame,
+    Kind,
+    Made,
+    Values,
+    holds_modules,
+)
 from modgraph.rules.declared.versions import in_versions
 from modgraph.source.dotted_names import dotted
 
@@ -25,6 +47,9 @@ Plain = ast.FunctionDef | ast.AsyncFunctionDef
 Scope = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef
 MAX_STEPS = 3
 """Calls from the one that names parts of a model to the one that is given it."""
+_LISTING = frozenset(("modules", "children", "named_modules", "named_children", "get_submodule"))
+MAX_CUTS = 8
+"""Places of one function up to which it is followed."""
 _SIMPLE = (ast.Expr, ast.Assign, ast.AnnAssign, ast.Return)
 _FUNCTIONS = tuple(function for each in ARGUMENTS.values() for function, _ in each.places)
 _WORD = re.compile(rf"\b(?:{'|'.join((*ARGUMENTS, *_FUNCTIONS, *sorted(NAMING), *sorted(GETTING)))})\b")
@@ -34,26 +59,29 @@ _REGULAR = {"re.search": "{}", "re.match": "^(?:{})", "re.fullmatch": "^(?:{})$"
 
 def calls(
     sources: Sources, file: str, tree: ast.Module, text: str
-) -> Iterator[tuple[Declaration, Sequence[Kind], bool]]:
+) -> Iterator[tuple[Declaration, Sequence[Kind], bool, Evaluated]]:
     """What stands in calls and comparisons of a file, and the classes of the model that it is of; whether the classes
-    that derive from these are meant too."""
+    that derive from these are meant too; and what has been done before."""
     lines = _lines_of_words(text)
     for scope, owner in _scopes(tree):
         if not _has_one_of(scope, lines) or not _names_any(_nodes(scope)):
             continue
         top = _as_function(scope) if isinstance(scope, ast.Module) else scope
-        frame = _Evaluated(sources, file, in_versions(top, scope), owner)
+        with contextlib.suppress(RecursionError):  # nested too deeply to be copied: its names stay as they are
+            top = in_versions(top, scope)
+        frame = Evaluated(sources, file, top, owner)
         nodes = list(inside(frame.node))
         for node in (each for each in nodes if isinstance(each, ast.Call)):
             for name, place in _arguments(node):
                 each = ARGUMENTS[name]
                 if frame.is_of(_called(node), each.packages):
                     kinds, until = frame.models_beside(node, nodes, each.packages)
-                    kinds = frame.until(until).unchanged(kinds, each.packages)
-                    yield from ((one, kinds, False) for one in _declarations(name, place, frame))
+                    before = frame.until(until)
+                    yield from ((one, kinds, False, before) for one in _declarations(name, place, frame))
         for one, model in _tests(nodes):
-            kinds = frame.until([model]).unchanged(frame.kinds(model))
-            yield one, kinds, isinstance(model, ast.Name) and owner is not None and kinds == [Kind(file, owner)]
+            kinds = frame.kinds(model)
+            is_self = isinstance(model, ast.Name) and owner is not None and kinds == [Kind(file, owner)]
+            yield one, kinds, is_self, frame.until([model])
 
 
 def _names_any(nodes: Iterator[ast.AST]) -> bool:
@@ -132,7 +160,7 @@ def _called(node: ast.Call) -> ast.expr:
     return node.args[0] if is_partial and node.args else node.func
 
 
-def _declarations(name: str, place: ast.expr, frame: _Evaluated) -> Iterator[Declaration]:
+def _declarations(name: str, place: ast.expr, frame: Evaluated) -> Iterator[Declaration]:
     declared = ARGUMENTS[name]
     if declared.names is Names.TYPES:
         for each in place.elts if isinstance(place, (ast.Set, ast.List, ast.Tuple)) else [place]:
@@ -143,7 +171,7 @@ def _declarations(name: str, place: ast.expr, frame: _Evaluated) -> Iterator[Dec
     if isinstance(place, ast.Constant) and isinstance(place.value, str):
         is_name = declared.alone is not Names.CLASSES or place.value.isidentifier()
         if place.value and is_name and place.value not in declared.special and declared.alone is not None:
-            yield Declaration(name, Declared(declared.alone), place.value, place)
+            yield Declaration(name, replace(declared, names=declared.alone), place.value, place)
         return
     for text, is_dict in strings(place, False):
         if isinstance(text.value, str) and text.value and text.value not in declared.special:
@@ -156,6 +184,7 @@ def _declarations(name: str, place: ast.expr, frame: _Evaluated) -> Iterator[Dec
 def _tests(nodes: Sequence[ast.AST]) -> Iterator[tuple[Declaration, ast.expr]]:
     """Texts with which the names of `model.named_parameters()` are compared, or by which it is asked for a part; and
     that model."""
+    lists = _lists(nodes)
     for node in nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in GETTING:
             for path in node.args[:1] if len(node.args) == 1 else ():
@@ -166,11 +195,21 @@ def _tests(nodes: Sequence[ast.AST]) -> Iterator[tuple[Declaration, ast.expr]]:
             over, target = loop.iter, loop.target
             if not (isinstance(over, ast.Call) and isinstance(over.func, ast.Attribute) and over.func.attr in NAMING):
                 continue
-            if over.args or not (isinstance(target, ast.Tuple) and isinstance(target.elts[0], ast.Name)):
+            is_renamed = over.args or any(each.arg == "prefix" for each in over.keywords)
+            if is_renamed or not (isinstance(target, ast.Tuple) and isinstance(target.elts[0], ast.Name)):
                 continue
-            for each, pattern in _compared(node, target.elts[0].id, _lists(nodes)):
+            if _is_bound_again(node, target.elts[0].id):
+                continue
+            for each, pattern in _compared(node, target.elts[0].id, lists):
                 declared = Declared(Names.TEXT)
                 yield Declaration(f"{over.func.attr}()", declared, pattern, each), over.func.value
+
+
+def _is_bound_again(node: ast.AST, name: str) -> bool:
+    """Something in a loop binds its name anew, or is another of that name."""
+    bound = [each for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)]
+    taken = [each for each in ast.walk(node) if isinstance(each, ast.arg) and each.arg == name]
+    return sum(each.id == name for each in bound) > 1 or bool(taken)
 
 
 def _lists(nodes: Sequence[ast.AST]) -> dict[str, ast.expr]:
@@ -218,20 +257,65 @@ def _is_text(node: ast.expr) -> bool:
 # ---- the model -------------------------------------------------------------------------------------------------------
 
 
+def _writes_a_dict(node: ast.AST) -> bool:
+    """A function goes at an object by its dict, where nobody sees what it puts there."""
+    for each in ast.walk(node):
+        if isinstance(each, ast.Attribute) and each.attr == "__dict__":
+            return True
+        if isinstance(each, ast.Call) and getattr(each.func, "id", "") == "vars":
+            return True
+    return False
+
+
+def _more(mine: Mapping[str, Values], theirs: Mapping[str, Values]) -> bool:
+    """Something in one, which may stand in a tree, is not in the other."""
+    for name, values in mine.items():
+        known = theirs.get(name, NOTHING) | theirs.get(ANY, NOTHING)
+        new = frozenset() if OPEN in known else values - known
+        if holds_modules(new) or new & {PARAMETER, BUFFER}:
+            return True
+    return False
+
+
 class _FollowedNearby(Followed):
     """What a script calls is followed less far than a constructor: there is one such scope per function of a file, and
-    a model that is given to what is not followed says nothing."""
+    a model that is given to what is not followed says nothing. What goes through the parts of a model gets them all."""
 
     most_frames = 150
     most_functions = 40
 
+    def store(self, target: Atom, name: str, values: Values) -> None:
+        super().store(target, name, values)
+        if self.changed:
+            self.note_change("stored")
 
-class _Evaluated:
+    def _plain_method(self, base: Atom, name: str, arguments: Arguments, node: ast.Call, frame: Frame) -> Values:
+        found = super()._plain_method(base, name, arguments, node, frame)
+        is_listing = name in _LISTING and isinstance(base, (Made, Box))
+        return found | self._parts(base) if is_listing else found
+
+    def _parts(self, whole: Atom) -> Values:
+        """All modules below one, and itself."""
+        self.read.add(("stored",))
+        found: set[Atom] = set()
+        pending = [whole]
+        while pending:
+            each = pending.pop()
+            if each in found or (isinstance(each, Made) and self.sources.is_module(each.kind) is False):
+                continue
+            found.add(each)
+            below = self.stored.get(each.kind, {}) if isinstance(each, Made) else {}
+            below = self.held.get(each, {}) if isinstance(each, Box) else below
+            pending += [one for values in below.values() for one in values if isinstance(one, (Made, Box))]
+        return frozenset(found)
+
+
+class Evaluated:
     """A scope, so that its expressions have values."""
 
     def __init__(self, sources: Sources, file: str, node: Plain, owner: str | None) -> None:
         self.sources, self.file, self.node, self.owner = sources, file, node, owner
-        self.cut: dict[int, _Evaluated] = {}
+        self.cut: dict[int, Evaluated] = {}
         self.followed = _FollowedNearby(sources, frozenset())
         kind = None if owner is None else Kind(file, owner)
         self.frame = Frame(Code(file, node.lineno, node.col_offset, kind), node, kind, locals=locals_of(node))
@@ -244,28 +328,29 @@ class _Evaluated:
             self.followed.settle()
         except TooMuchError:
             self.is_known = False
-        self.changed = {
-            value.kind
-            for each in inside(node)
-            if isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Store)
-            for value in self.value(each.value)
-            if isinstance(value, Made)
-        }
-        """Classes of what something is stored on in the scope itself."""
 
-    def until(self, nodes: Sequence[ast.AST]) -> _Evaluated:
+    def until(self, nodes: Sequence[ast.AST]) -> Evaluated:
         """The scope up to the last statement that holds one of some nodes: what is done to a model there and later is
-        no matter. A method of a model may be called again, and is taken whole; so is a statement that holds others."""
-        holding = [at for at, each in enumerate(self.node.body) if any(one in nodes for one in ast.walk(each))]
+        no matter. A method of a model may be called again, and is taken whole; so is a statement that holds others, and
+        a function that asks in many places."""
         is_of_model = self.owner is not None and self.sources.is_module(Kind(self.file, self.owner)) is not False
-        if is_of_model or not holding:
+        places = [self.places[id(each)] for each in nodes if id(each) in self.places]
+        if is_of_model or not places:
             return self
-        end = holding[-1] + (not isinstance(self.node.body[holding[-1]], _SIMPLE))
+        last = max(places)
+        end = last + (not isinstance(self.node.body[last], _SIMPLE))
+        if end not in self.cut and len(self.cut) >= MAX_CUTS:
+            return self
         if end not in self.cut:
             node = copy.copy(self.node)
             node.body = self.node.body[:end] or [ast.Pass()]
-            self.cut[end] = _Evaluated(self.sources, self.file, node, self.owner)
+            self.cut[end] = Evaluated(self.sources, self.file, node, self.owner)
         return self.cut[end]
+
+    @cached_property
+    def places(self) -> dict[int, int]:
+        """By number of a node, which statement of the scope holds it."""
+        return {id(each): at for at, statement in enumerate(self.node.body) for each in ast.walk(statement)}
 
     def value(self, node: ast.expr) -> Values:
         return self.followed.value(node, self.frame) if self.is_known else ONLY_OPEN
@@ -277,23 +362,48 @@ class _Evaluated:
         is_module = all(self.followed.sources.is_module(kind) for kind in made)
         return sorted(made) if made and is_module and len(made) == len(values) else []
 
-    def unchanged(self, kinds: list[Kind], packages: Sequence[str] = ()) -> list[Kind]:
-        """The same, or none where the scope puts something into one, or gives it to what nobody can read; functions of
-        the packages for which the names are get the model as it is."""
-        for kind in kinds:
-            others = self.followed.touched.get(kind, set()) - set(packages)
-            if others or kind in self.changed:
-                return []
-        return kinds
+    def has_changed(self, tree: Tree, packages: Sequence[str]) -> bool:
+        """Whether something has been put into the model, or some part of it, that its constructors do not put there, or
+        was given to what nobody can read; functions of the packages for which the names are get the model as it is."""
+        mine, theirs = self.followed, tree.followed
+        if not self.is_known or _more(mine.anywhere, theirs.anywhere):
+            return True
+        if any(_writes_a_dict(frame.node) for key, frame in mine.frames.items() if key not in theirs.frames):
+            return True
+        for kind in Tree(mine, tree.root).reached()[0]:
+            if mine.touched.get(kind, set()) - theirs.touched.get(kind, set()) - set(packages):
+                return True
+            known = theirs.stored.get(kind, {})
+            stored = mine.stored.get(kind, {})
+            if _more(stored if kind not in mine.touched else {**stored, ANY: NOTHING}, known):
+                return True
+        return any(_more(held, theirs.held[box]) for box, held in mine.held.items() if box in theirs.held)
 
     def is_of(self, node: ast.expr, packages: Sequence[str]) -> bool:
-        """What is called belongs to one of some packages."""
-        for each in self.value(node):
-            path = each.path if isinstance(each, Elsewhere) else ""
-            code = each.kind.file if isinstance(each, ClassOf) else each.file if isinstance(each, Code) else ""
-            if path.partition(".")[0] in packages or any(f"/{name}/" in code.replace("\\", "/") for name in packages):
-                return True
-        return False
+        """What is called belongs to one of some packages: an import leads there."""
+        values = self.value(node)
+        if any(isinstance(each, Elsewhere) and each.path.partition(".")[0] in packages for each in values):
+            return True
+        root = (dotted(node) or "").partition(".")[0]
+        is_read = any(isinstance(each, (ClassOf, Code, File)) for each in values)
+        return is_read and not self.imported.get(root, frozenset()).isdisjoint(packages)
+
+    @cached_property
+    def imported(self) -> dict[str, frozenset[str]]:
+        """By name: the packages that it is imported from, in the file or the scope."""
+        text = self.sources.text(self.file)
+        known = text.imports.imports.items() if text is not None else ()
+        found = {name: frozenset([path.partition(".")[0]]) for name, (path, _, level) in known if not level}
+        for node in inside(self.node):
+            if isinstance(node, ast.ImportFrom) and not node.level and node.module:
+                pairs = [(each.asname or each.name, node.module) for each in node.names]
+            elif isinstance(node, ast.Import):
+                pairs = [(each.asname or each.name.partition(".")[0], each.name) for each in node.names]
+            else:
+                continue
+            for name, path in pairs:
+                found[name] = found.get(name, frozenset()) | {path.partition(".")[0]}
+        return found
 
     def class_of(self, node: ast.expr) -> Kind | None:
         """The class that an expression certainly is."""

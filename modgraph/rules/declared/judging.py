@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from functools import cached_property
 
-from modgraph.rules.declared.calls import calls
+from modgraph.rules.declared.calls import Evaluated, calls
 from modgraph.rules.declared.carriers import carriers, inheriting
 from modgraph.rules.declared.declarations import Declaration, declarations
 from modgraph.rules.declared.roots import Trees
@@ -20,6 +21,7 @@ from modgraph.rules.subject import FileSubject, Subject
 from modgraph.rules.templates import is_template
 
 OF_CLASSES, OF_PATHS = "MG401", "MG402"
+_GIVING = frozenset(("setattr", "add_module", "register_module", "register_parameter", "register_buffer"))
 _CLASSES = (Names.CLASSES, Names.TYPES)
 MOST_NAMED = 3
 MOST_PARSED = 120
@@ -41,8 +43,10 @@ def unfit_in_calls(file: FileSubject, code: str) -> Iterator[Found]:
     if "declared in calls" not in file.notes:
         trees = _trees(file)
         found: list[tuple[Declaration, Found]] = []
-        for each, kinds, is_self in calls(trees.sources, file.path, file.tree, file.text):
-            message = _of_call(trees, each, kinds, is_self)
+        for each, kinds, is_self, before in calls(trees.sources, file.path, file.tree, file.text):
+            message = (
+                None if is_self and _is_given_later(file.tree, each) else _of_call(trees, each, kinds, is_self, before)
+            )
             if message is not None:
                 found.append((each, Found(each.node, message, each.attribute)))
         file.notes["declared in calls"] = found
@@ -51,7 +55,28 @@ def unfit_in_calls(file: FileSubject, code: str) -> Iterator[Found]:
             yield one
 
 
-def _of_call(trees: Trees, each: Declaration, kinds: Sequence[Kind], is_self: bool) -> str | None:
+def _is_given_later(tree: ast.Module, each: Declaration) -> bool:
+    """Something in a file puts a part of such a name into an object that is not `self`."""
+    for node in ast.walk(tree):
+        name = node.attr if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) else None
+        if isinstance(node, ast.Call) and _last_name(node.func) in _GIVING:
+            texts = [one.value for one in node.args if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+            name = texts[0] if texts else each.shown  # under a name that is made when it runs
+        if name and (name in each.shown or each.shown.strip("._") in name) and not _is_of_self(node):
+            return True
+    return False
+
+
+def _last_name(node: ast.expr) -> str:
+    """ "add_module" of `block.add_module`."""
+    return str(getattr(node, "attr", getattr(node, "id", "")))
+
+
+def _is_of_self(node: ast.AST) -> bool:
+    return isinstance(node, ast.Attribute) and getattr(node.value, "id", None) == "self"
+
+
+def _of_call(trees: Trees, each: Declaration, kinds: Sequence[Kind], is_self: bool, before: Evaluated) -> str | None:
     """What is wrong with a name that stands in a call; None where it fits, or may fit."""
     if is_self:  # those that derive from it have the method too
         kinds = [one for kind in kinds for one in carriers(trees.sources, kind, "", False) or ()]
@@ -59,6 +84,8 @@ def _of_call(trees: Trees, each: Declaration, kinds: Sequence[Kind], is_self: bo
     known = [tree for tree in found if tree is not None and tree.children(tree.start)]
     try:
         if not known or None in found or any(fits(tree, each) for tree in known):
+            return None
+        if any(before.has_changed(tree, each.declared.packages) for tree in known):
             return None
     except OpenError:
         return None

@@ -2,13 +2,14 @@
 
 What follows a function takes its statements in any order. A name that is bound again would be both, before and after.
 So each binding in the straight line of a function gets a name of its own, and where two arms of an `if` meet, one that
-is either. Within loops and `try`, where a statement may come before and after any other, a name stays one.
+is either. Within loops, `try` and `with`, where a statement may come before and after any other, a name stays one.
 """
 
 from __future__ import annotations
 
 import ast
 import copy
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from modgraph.rules.declared.functions import FUNCTIONS, inside, locals_of, parameters_of
@@ -36,8 +37,9 @@ def in_versions(node: Plain, around: ast.AST) -> Plain:
 
 def _apart(node: Plain, around: ast.AST) -> frozenset[str]:
     """Names that are bound more than once, and that no function inside reads."""
-    bound = [each.id for each in inside(node) if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load)]
-    twice = {name for name in bound if bound.count(name) + (name in parameters_of(node)) > 1}
+    names = (each for each in inside(node) if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load))
+    bound = Counter(each.id for each in names) + Counter(parameters_of(node))
+    twice = {name for name, times in bound.items() if times > 1}
     for each in ast.walk(around):
         if isinstance(each, (*FUNCTIONS, ast.Lambda)) and each is not node:
             known = locals_of(each)
@@ -82,10 +84,6 @@ class _Versions:
             arms = [node.body, node.orelse]
             self._arms(arms, now)
             node.body, node.orelse = arms
-            yield node
-        elif isinstance(node, (ast.With, ast.AsyncWith)):
-            yield from self._loosely(node.items, now)
-            node.body = self.block(node.body, now)
             yield node
         else:
             yield from self._loosely([node], now)
