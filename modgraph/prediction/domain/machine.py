@@ -10,7 +10,6 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from modgraph.graph.model import SourceLocation
@@ -67,9 +66,8 @@ class Machine(Budget):
     """By text and place: how the tests of a run of `forward` have come out, both ways where one was not decided. None
     where nobody asks."""
 
-    steady: Mapping[int, bool] = MappingProxyType({})
-    """By the number of the object, what is not known and is one thing in all of that run: the mode, an argument; and
-    whether it is as true at any time."""
+    steady: Unknown | None = None
+    """The mode of the module that is called, where that is not known: it is as true at any time of that run."""
 
     otherwise: frozenset[str] = frozenset()
     """What of `asked` a run of `forward` is to have otherwise, by the names that `asks` is given: to see what depends

@@ -27,7 +27,6 @@ from modgraph.prediction.knowledge.tensors.layout import set_anew
 from modgraph.prediction.knowledge.torch import forward_hooks
 from modgraph.prediction.paths.recording import places_in, possible_in, seen_in
 from modgraph.prediction.python import node_text
-from modgraph.source import nodes
 from modgraph.source.input_groups import InputGroup, grouped
 from modgraph.source.inputs import InputSpec
 
@@ -182,7 +181,7 @@ def follow(
         machine.is_recording = False
         machine.otherwise = frozenset()
         machine.guesses = Guesses()
-        machine.came_out, machine.steady = None, {}
+        machine.came_out, machine.steady = None, None
         machine.operating = 0
         machine.layer_frames = -1
         machine.state = built
@@ -204,7 +203,7 @@ def _follow(machine: Interpreter, root: Address, inputs: Sequence[Given], way: _
     seen_before = [(name, value, seen_in(machine, value, name)) for name, value in named]  # the run may change them
     results: list[Value] = []
     mode = Unknown("whether the model trains", inert=True) if way.training is None else Constant(way.training)
-    machine.steady = _steady(machine, root, mode, keywords)
+    machine.steady = mode if isinstance(mode, Unknown) else None
 
     def run() -> Unknown | None:
         machine.call(machine.get_attribute(root, "train"), (mode,))
@@ -330,23 +329,6 @@ def _flags(machine: Interpreter, root: Address) -> dict[str, Value]:
         for each in parameters_of_forward(machine, root) or ()
         if each.kind in ("normal", "keyword") and each.default is not None
     }
-
-
-def _steady(machine: Interpreter, root: Address, mode: Value, given: Mapping[str, Value]) -> dict[int, bool]:
-    """What is not known and is one thing in all of the run; what is taken for a flag is as true at any time."""
-    found = {id(mode): True} if isinstance(mode, Unknown) else {}
-    for each in parameters_of_forward(machine, root) or ():
-        value = given.get(each.name)
-        if isinstance(value, Unknown):
-            found[id(value)] = _is_flag(each)
-    return found
-
-
-def _is_flag(parameter: Parameter) -> bool:
-    """Its default is a number or a text: nothing is put into what stands in its place."""
-    default = parameter.default
-    is_bool = isinstance(default, nodes.Name) and default.value in ("True", "False")
-    return is_bool or isinstance(default, nodes.Literal)
 
 
 def _further(machine: Interpreter, root: Address) -> Unknown | None:

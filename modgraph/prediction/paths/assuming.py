@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from modgraph.prediction.domain.machine import Machine
 
 _NAME = re.compile(r"(?<![\w.\"'])[A-Za-z_][\w.]*")
+_UNSEEN = "?"
+"""Behind the name of what holds something that is not known."""
 _PLAIN = (bool, int, float, str, type(None))
 _Of = tuple[tuple[str, Value, object], ...]
 """Of each name in a test: its value, and what else tells it from an earlier one."""
@@ -121,6 +123,7 @@ def _asked_of(machine: Machine, text: str) -> _Of:
             item = machine.state.find(value, HeapObject)
             inside = item.attributes.get(each) if isinstance(item, (InstanceObject, ModuleObject)) else None
             if inside is None:
+                name = f"{first}{_UNSEEN}"  # no test of it is one of what holds it
                 break
             value = inside
         tensor = machine.state.find(value, TensorObject)
@@ -152,18 +155,16 @@ def _either_way(text: str) -> frozenset[str]:
 
 
 def _own_facts(machine: Machine, text: str, truth: bool, of: _Of) -> Facts:
-    """Of a test of nothing but the mode, arguments that are not known, and literals: the question that it is."""
+    """Of a test of nothing but the mode and literals: the question that it is."""
     names: dict[str, str] = {}
-    others: set[str] = set()
     if not any(_is_steady(machine, name, value) for name, value, _ in of):
         return frozenset()
     for name, value, _ in of:
         if _is_steady(machine, name, value):
             names[name] = f"_{id(value)}"
-            others.update(() if machine.steady[id(value)] else (names[name],))
         elif isinstance(value, Constant) and type(value.value) in _PLAIN:
             names[name] = repr(value.value)
-    question = _question(text, tuple(names.items()), frozenset(others))
+    question = _question(text, tuple(names.items()))
     if question is None:
         return frozenset()
     contrary = negated(question)
@@ -171,33 +172,17 @@ def _own_facts(machine: Machine, text: str, truth: bool, of: _Of) -> Facts:
 
 
 def _is_steady(machine: Machine, name: str, value: Value) -> bool:
-    """It is the mode, or an argument that is not known, as it was given: what comes of that is not known either."""
-    if id(value) not in machine.steady:
-        return False
-    if "." in name:
-        return name.endswith(".training")
-    function = machine.frames[-1].function
-    if function is None:
-        return False
-    definition = function.definition
-    is_parameter = any(each.name == name for each in definition.parameters if each.kind in _OF_ONE)
-    return is_parameter and name not in definition.bound_names and not definition.parsed.mentions("nonlocal")
-
-
-_OF_ONE = ("positional", "normal", "keyword")
-"""Kinds of parameters that stand for one argument."""
+    """It is the mode. Arguments are not: what comes out of one that is not known is that same unknown, and something
+    else, and what is put into one makes it true."""
+    return machine.steady is not None and value is machine.steady and name.endswith(".training")
 
 
 @lru_cache(maxsize=1024)
-def _question(text: str, names: tuple[tuple[str, str], ...], others: frozenset[str]) -> str | None:
-    """The test with what its names stand for; None where it may come out otherwise when it is made again.
-
-    Args:
-        others: those of them that may hold something, and more of it later.
-    """
+def _question(text: str, names: tuple[tuple[str, str], ...]) -> str | None:
+    """The test with what its names stand for; None where it may come out otherwise when it is made again."""
     try:
         tree = python_tree(text, mode="eval").body
-        return plain(ast.unparse(ast.fix_missing_locations(_Asking(dict(names), others).visit(tree))))
+        return plain(ast.unparse(ast.fix_missing_locations(_Asking(dict(names)).visit(tree))))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 
@@ -209,21 +194,14 @@ class _Asking(ast.NodeTransformer):
         ValueError: something else stands in the test.
     """
 
-    def __init__(self, names: Mapping[str, str], others: frozenset[str]) -> None:
+    def __init__(self, names: Mapping[str, str]) -> None:
         self.names = names
-        self.others = others
-        self.is_identity = False
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
-        if not isinstance(node, (ast.BoolOp, ast.UnaryOp, ast.Constant, ast.boolop, ast.unaryop, ast.cmpop)):
+        known = (ast.BoolOp, ast.UnaryOp, ast.Compare, ast.Constant, ast.boolop, ast.unaryop, ast.cmpop)
+        if not isinstance(node, known):
             raise ValueError
         return super().generic_visit(node)
-
-    def visit_Compare(self, node: ast.Compare) -> ast.AST:
-        before, self.is_identity = self.is_identity, all(isinstance(each, (ast.Is, ast.IsNot)) for each in node.ops)
-        found = super().generic_visit(node)
-        self.is_identity = before
-        return found
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         return self._value(node.id)
@@ -233,7 +211,7 @@ class _Asking(ast.NodeTransformer):
 
     def _value(self, name: str) -> ast.AST:
         value = self.names.get(name)
-        if value is None or (value in self.others and not self.is_identity):
+        if value is None:
             raise ValueError
         return ast.Name(value)
 

@@ -14,6 +14,15 @@ from modgraph.graph.model import Graph
 from tests.prediction.forward.judged import predicted
 
 pytestmark = pytest.mark.needs_torch
+
+
+class Holding:
+    """What has attributes, and is true."""
+
+    def __init__(self, **attributes: Any) -> None:
+        vars(self).update(attributes)
+
+
 NET = """
 from torch.utils.checkpoint import checkpoint
 
@@ -158,7 +167,13 @@ TOTALS = {
         "        if flag: total = total + x.mean()\n        return self.a(x), total"
     ),
 }
-APART = {"of both": 3, "of what is computed of an argument": 3, "of an argument that is bound anew": 3}
+APART = {
+    "set by an argument": 3,
+    "set by an argument of another name": 3,
+    "of both": 3,
+    "of what is computed of an argument": 3,
+    "of an argument that is bound anew": 3,
+}
 """How many sums are told where not all of them are made in one run: of the second with what is there without the first."""
 
 
@@ -172,9 +187,8 @@ def test_no_sum_is_of_what_excludes_each_other(name: str, tmp_path: Path) -> Non
     assert most <= len(told) <= APART.get(name, most)
 
 
-@pytest.mark.parametrize("told", ["flag", "self.training"])
-def test_a_way_that_an_earlier_test_excludes_is_not_told(told: str, tmp_path: Path) -> None:
-    body = f"if {told}:\n            x = self.a(x)\n            if not {told}: x = self.b(x)\n        return self.c(x)"
+def test_a_way_that_an_earlier_test_of_the_mode_excludes_is_not_told(tmp_path: Path) -> None:
+    body = "if self.training:\n            x = self.a(x)\n            if not self.training: x = self.b(x)\n        return self.c(x)"
     graph = predicted(tmp_path, NET.format(body), ["x=3x4"])
     assert {call.module for call in graph.calls} == {"", "a", "c"}
 
@@ -187,4 +201,67 @@ def test_what_is_bound_anew_is_asked_again(between: str, tmp_path: Path) -> None
     body = f"if flag:\n            x = self.a(x)\n            {between}\n            if not flag: x = self.b(x)\n        return self.c(x)"
     graph = predicted(tmp_path, NET.format(body), ["x=3x4"])
     seen = set().union(*_runs(tmp_path / "net.py").values()) - {"add"}
+    assert seen <= {call.module for call in graph.calls}
+
+
+OUT_OF = {
+    "items": ("p=None", "if p is not None:\n            for o in p: x = self.ask(x, o)", {"p": [None]}),
+    "items of a list of it": (
+        "p=None",
+        "if p is not None:\n            for o in list(p): x = self.ask(x, o)",
+        {"p": [None]},
+    ),
+    "what is unpacked": (
+        "p=None",
+        "if p is not None:\n            o, *_ = p\n            x = self.ask(x, o)",
+        {"p": [None]},
+    ),
+    "what stars give": ("p=None", "if p is not None: x = self.ask(x, *p)", {"p": [None]}),
+    "an attribute": ("p=None", "if p is not None: x = self.ask(x, p.real)", {"p": Holding(real=None)}),
+    "an attribute that is asked": (
+        "p=None",
+        "if p is not None:\n            if p.real is None: x = self.b(x)\n            else: x = self.a(x)",
+        {"p": Holding(real=None)},
+    ),
+    "an attribute of a flag": ("p=False", "if p: x = self.ask(x, p.real or None)", {"p": Holding(real=None)}),
+    "the mode of another": (
+        "p=False",
+        "if p:\n            if p.training: x = self.a(x)\n            else: x = self.b(x)",
+        {"p": Holding(training=False)},
+    ),
+    "what is emptied": ("p=False", "if p:\n            p.clear()\n            if not p: x = self.b(x)", {"p": [1]}),
+    "of one of two tensors": (
+        "p=False",
+        "y = x if p else x * 1\n        if self.training:\n            if y.grad is None: x = self.b(x)\n            else: x = self.a(x)",
+        {"p": True},
+    ),
+    "of one of two layers": (
+        "p=False",
+        "m = self.free if p else self.c\n        if self.training:\n            if m.bias is None: x = self.b(x)\n            else: x = self.a(x)",
+        {"p": True},
+    ),
+}
+ASKED = NET.replace(
+    "    def forward(self, x, flag=False):\n        {}\n",
+    "    @property\n    def free(self): return self.d\n\n    def ask(self, x, o=1):\n        if o is None: return self.b(x)\n"
+    "        return self.a(x)\n\n    def forward(self, x, {}):\n        {}\n        return self.c(x)\n",
+).replace(
+    "        self.a, self.b, self.c =", "        self.d = nn.Linear(4, 4, bias=False)\n        self.a, self.b, self.c ="
+)
+
+
+@pytest.mark.parametrize("name", OUT_OF)
+def test_what_comes_out_of_an_argument_is_not_what_was_asked(name: str, tmp_path: Path) -> None:
+    import torch
+
+    parameter, body, given = OUT_OF[name]
+    graph = predicted(tmp_path, ASKED.format(parameter, body), ["x=3x4"])
+    space: dict[str, Any] = {"torch": torch, "nn": torch.nn}
+    exec((tmp_path / "net.py").read_text(), space)
+    net = space["Net"]().train()
+    seen: set[str] = set()
+    for path, module in net.named_children():
+        module.register_forward_hook(lambda *_, path=path: seen.add(path))
+    net(torch.ones(3, 4), **given)
+    assert "b" in seen
     assert seen <= {call.module for call in graph.calls}
