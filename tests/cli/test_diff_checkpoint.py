@@ -126,6 +126,52 @@ def test_a_file_of_weights_and_a_model(tmp_path: Path, run):
     assert (status, "--against" in err) == (2, True)
 
 
+WITH_EMPTY_LAYERS = {
+    "between": ("self.b = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 3), nn.GELU(), nn.Linear(3, 4))",),
+    "in front": ("self.b = nn.Sequential(nn.Flatten(), nn.Linear(3, 3), nn.ReLU(), nn.Linear(3, 3))",),
+    "in a list": ("self.b = nn.ModuleList([nn.Identity(), nn.Linear(3, 3), nn.Identity(), nn.Linear(3, 3)])",),
+    "in blocks": (
+        "row = lambda: nn.Sequential(nn.Conv2d(2, 2, 3), nn.BatchNorm2d(2), nn.ReLU(), nn.Conv2d(2, 2, 3))",
+        "self.b = nn.Sequential(nn.ReLU(), row(), nn.ReLU(), row(), nn.Sequential(), row())",
+    ),
+    "more than ten": ("self.b = nn.Sequential(*[nn.Linear(3, 3) if i % 3 else nn.ELU() for i in range(13)])",),
+}
+
+
+@pytest.mark.needs_torch
+@pytest.mark.parametrize("name", WITH_EMPTY_LAYERS)
+@pytest.mark.parametrize("prefix", ["", "model."])
+def test_the_own_weights_of_a_model_fit_where_layers_have_none(tmp_path: Path, run, name: str, prefix: str):
+    import torch
+
+    source = net(*WITH_EMPTY_LAYERS[name])
+    (tmp_path / "net.py").write_text(source, "utf-8")
+    names: dict[str, Any] = {"__name__": "built"}
+    exec(source, names)
+    state = dict(names["Net"]().state_dict())  # the dict alone: its _metadata would name the layers without weights
+    names["Net"]().load_state_dict(state, strict=True)  # torch takes it
+    torch.save({f"{prefix}{key}": value for key, value in state.items()}, tmp_path / "own.pt")
+    for sides in (("own.pt", "net.py:Net"), ("net.py:Net", "own.pt")):
+        status, out, err = run(*sides, "--fail-on", "checkpoint")
+        assert status == 0, out + err
+        assert "a checkpoint of the old model fits" in out
+        assert "another layer" not in out + err
+
+
+@pytest.mark.needs_torch
+def test_a_layer_that_has_another_number_behind_one_without_weights_is_renamed(tmp_path: Path, run):
+    import torch
+
+    old = net("self.b = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 4))")
+    names: dict[str, Any] = {"__name__": "built"}
+    exec(old, names)
+    torch.save(dict(names["Net"]().state_dict()), tmp_path / "old.pt")
+    (tmp_path / "new.py").write_text(old.replace("nn.ReLU()", "nn.ReLU(), nn.Dropout()"), "utf-8")
+    status, out, err = run("old.pt", "new.py:Net", "--fail-on", "checkpoint")
+    assert status == 1, out + err
+    assert "b.2.weight → b.3.weight" in out
+
+
 WRAPPED = {
     "a wrapper": ("module.", {}, 0),
     "a wrapper in a wrapper": ("module._orig_mod.", {}, 0),
