@@ -100,6 +100,18 @@ def test_every_key_has_a_row(tmp_path: Path, run):
             assert f"  the new model has no place for l{number}.{kind}\n" in out
 
 
+def test_the_verdict_is_told_whole_in_a_narrow_terminal(tmp_path: Path, run, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    (tmp_path / "old.py").write_text(BASE, "utf-8")
+    new = (
+        BASE.replace("2, 3", "2, 4").replace("(3, 3), nn.Linear(3, 3)", "(4, 4)") + "        self.c = nn.Linear(5, 5)\n"
+    )
+    (tmp_path / "new.py").write_text(new, "utf-8")
+    _, out, _ = run("old.py:Net", "new.py:Net", "--fail-on", "checkpoint")
+    told = " ".join(out.split())
+    assert "does not fit: keys 2 missing, 2 unexpected, 4 of another shape" in told
+
+
 def test_graphs_are_compared_as_targets_are(tmp_path: Path, run):
     (tmp_path / "old.py").write_text(BASE, "utf-8")
     (tmp_path / "new.py").write_text(BASE.replace("self.a", "self.x"), "utf-8")
@@ -120,6 +132,7 @@ def test_a_file_of_weights_and_a_model(tmp_path: Path, run):
     status, out, err = run("old.pt", "new.py:Net", "--fail-on", "checkpoint", "--emit-map", "keys.txt")
     assert status == 1, err
     assert "a.weight → x.weight" in out
+    assert out.startswith("old  old · old.pt · read from a file\n")
     assert "\na.weight: x.weight\n" in (tmp_path / "keys.txt").read_text("utf-8")
     assert run("old.pt", "old.pt", "--fail-on", "checkpoint")[0] == 0
     status, _, err = run("old.pt", "new.py:Net")
