@@ -22,8 +22,7 @@ def compare(graph: Graph, checkpoint: Checkpoint) -> CheckpointComparison:
     """The state dict that `graph` predicts (or saw) against the one in a checkpoint."""
     state = state_dict_of(graph)
     wanted = {entry.key: entry for entry in state.entries if entry.expected}
-    tables = {**checkpoint.tables, **_joined(checkpoint.tables, wanted)}
-    entry, prefix = _best_table(tables, wanted)
+    tables, entry, prefix = best_table(checkpoint.tables, wanted)
     in_file, left_over = _without(prefix, tables.get(entry, {}))
     found = {key: tables[entry][name] for key, name in in_file.items()}
     differing = [one for key, one in wanted.items() if key in found and not _agree(one, found[key])]
@@ -47,6 +46,17 @@ def compare(graph: Graph, checkpoint: Checkpoint) -> CheckpointComparison:
             *(in_file[key] for key in beyond if state.may_hold(key)),
         ),
     )
+
+
+def best_table(tables: Mapping[str, Tensors], wanted: Mapping[str, object]) -> tuple[Mapping[str, Tensors], str, str]:
+    """Which state dict of a file is the model's: all that it may be, the entry of it, and the prefix of its keys.
+
+    Args:
+        tables: the state dicts by their entry.
+        wanted: the keys of the model.
+    """
+    tables = {**tables, **_joined(tables, wanted)}
+    return tables, *_best_table(tables, wanted)
 
 
 def _without(prefix: str, keys: Iterable[str]) -> tuple[dict[str, str], list[str]]:
@@ -92,7 +102,7 @@ def _held_under_another_name(entries: Iterable[StateEntry], absent: list[StateEn
     return [entry.key for entry in absent if entry.first in held]
 
 
-def _joined(tables: Mapping[str, Tensors], wanted: Mapping[str, StateEntry]) -> dict[str, Tensors]:
+def _joined(tables: Mapping[str, Tensors], wanted: Mapping[str, object]) -> dict[str, Tensors]:
     """Further tables: those beside each other whose names are those of the model's children, as one.
 
     Called "encoder + decoder", and with keys as they would be in the model: the way to them in the file.

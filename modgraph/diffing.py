@@ -7,14 +7,14 @@ import os
 import re
 import shlex
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from modgraph.api import analyze_target, find_targets, load
 from modgraph.errors import GraphError, InputError, TargetError
-from modgraph.graph.model import Graph, Problem
+from modgraph.graph.model import BufferInfo, Graph, ModuleNode, ParameterInfo, Problem
 from modgraph.names import last_name
 from modgraph.options import Mode, TraceOptions
 from modgraph.watching import Watch, unwatched
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from modgraph.source.methods import Methods
     from modgraph.source.revisions import Revision
     from modgraph.source.targets import Target
+
+
+_Tensor = TypeVar("_Tensor", ParameterInfo, BufferInfo)
 
 
 def diff(
@@ -94,7 +97,47 @@ def compared(old: Found, new: Found, *, weights_alone: bool = False) -> Changes:
     return compare(old.graph, new.graph, methods=(old.methods, new.methods) if at_hand else None)  # type: ignore[arg-type]
 
 
-def unwrapped(old: Found, new: Found) -> tuple[Found, Found, str]:
+def entered(old: Found, new: Found) -> tuple[tuple[Found, Found], str]:
+    """A file with several state dicts beside a model: the one that is the model's, as `--against` finds it, and the
+    entry that holds it. Both as they are, and "", where there is nothing to choose."""
+    from modgraph.checkpoint import best_table
+    from modgraph.graph.state_dict import state_dict_of
+
+    bare = [_is_bare(side.graph) for side in (old, new)]
+    weights, model = (old, new) if bare[0] else (new, old)
+    entries = () if weights.graph.stored is None else weights.graph.stored.entries
+    if bare[0] == bare[1] or not entries:
+        return (old, new), ""
+    wanted = {entry.key: entry for entry in state_dict_of(model.graph).entries if entry.expected}
+    held = [entry.key for entry in state_dict_of(weights.graph).entries]
+    tables = {
+        entry: {key.removeprefix(f"{entry}."): None for key in held if key.startswith(f"{entry}.")} for entry in entries
+    }
+    _, entry, _ = best_table(tables, wanted)
+    # Several that are joined stay below their names, as the model has them: what is around all of them is taken off.
+    around = entry if entry in tables else entry.rpartition("(")[0].removesuffix(".")
+    if not around or all(each.path != around for each in weights.graph.modules):
+        return (old, new), ""
+    inner = replace(weights, graph=_below(weights.graph, around))
+    return (inner, new) if bare[0] else (old, inner), entry
+
+
+def _below(graph: Graph, entry: str) -> Graph:
+    """The graph of what a file holds below one entry alone."""
+    from modgraph.graph.build import GraphBuilder
+
+    builder = GraphBuilder.of(graph)
+    above = f"{entry}."
+    root, top = graph.modules[0], next(each for each in graph.modules if each.path == entry)
+    # A name that no path can be made of stands whole at the root.
+    own = [replace(held, name=held.name.removeprefix(above)) for held in root.parameters if held.name.startswith(above)]
+    inner = [replace(top, parameters=(*top.parameters, *own))]
+    inner += [each for each in graph.modules if each.path.startswith(above)]
+    builder.modules = _moved((each, each.path[len(above) :]) for each in inner)
+    return builder.build()
+
+
+def unwrapped(old: Found, new: Found) -> tuple[tuple[Found, Found], str]:
     """A file of weights beside a model, without the prefix that a wrapper has put before its keys; and that prefix, as
     `--against` finds it. Both as they are, and "", where there is none."""
     from modgraph.checkpoint import wrapper_prefix
@@ -102,15 +145,15 @@ def unwrapped(old: Found, new: Found) -> tuple[Found, Found, str]:
 
     bare = [_is_bare(side.graph) for side in (old, new)]
     if bare[0] == bare[1]:
-        return old, new, ""
+        return (old, new), ""
     weights, model = (old, new) if bare[0] else (new, old)
     wanted = {entry.key: entry for entry in state_dict_of(model.graph).entries if entry.expected}
     held = {entry.key: None for entry in state_dict_of(weights.graph).entries}
     prefix = wrapper_prefix(held, wanted)
     if not prefix or any(key.removeprefix(prefix) in held for key in held if key.startswith(prefix)):
-        return old, new, ""
+        return (old, new), ""
     inner = replace(weights, graph=_without_prefix(weights.graph, prefix.removesuffix(".")))
-    return (inner, new, prefix) if bare[0] else (old, inner, prefix)
+    return (inner, new) if bare[0] else (old, inner), prefix
 
 
 def _without_prefix(graph: Graph, wrapper: str) -> Graph:
@@ -119,13 +162,42 @@ def _without_prefix(graph: Graph, wrapper: str) -> Graph:
 
     builder = GraphBuilder.of(graph)
     outer = {wrapper.rsplit(".", n)[0] for n in range(wrapper.count(".") + 1)}
-    root, inner = graph.modules[0], next(each for each in graph.modules if each.path == wrapper)
+    top = next(each for each in graph.modules if each.path == wrapper)
+    others = [each for each in graph.modules[1:] if each.path not in outer]
+    root, inner, *rest = _moved(
+        [
+            (graph.modules[0], ""),
+            (top, ""),
+            *((each, each.path.removeprefix(f"{wrapper}.")) for each in others),
+        ]
+    )
     tensors = {"parameters": root.parameters + inner.parameters, "buffers": root.buffers + inner.buffers}
-    builder.modules = [replace(root, **tensors)]  # type: ignore[arg-type]
-    for each in graph.modules[1:]:
-        if each.path not in outer:
-            builder.modules.append(replace(each, path=each.path.removeprefix(f"{wrapper}."), repeat=None))
+    builder.modules = [replace(root, **tensors), *rest]  # type: ignore[arg-type]
     return builder.build()
+
+
+def _moved(places: Iterable[tuple[ModuleNode, str]]) -> list[ModuleNode]:
+    """Modules of a file of weights at other paths, each tensor the same as the first of its names that is left."""
+    from modgraph.graph.paths import parameter_path
+
+    firsts: dict[str, str] = {}
+
+    def held(node: ModuleNode, path: str, tensor: _Tensor) -> _Tensor:
+        same = tensor.alias_of or parameter_path(node.path, tensor.name)
+        key = parameter_path(path, tensor.name)
+        first = firsts.setdefault(same, key)
+        return replace(tensor, alias_of=None if first == key else first)
+
+    return [
+        replace(
+            node,
+            path=path,
+            repeat=None,
+            parameters=tuple(held(node, path, each) for each in node.parameters),
+            buffers=tuple(held(node, path, each) for each in node.buffers),
+        )
+        for node, path in places
+    ]
 
 
 def _is_bare(graph: Graph) -> bool:

@@ -39,6 +39,7 @@ class Past:
         self._known: dict[str, Found | ModgraphError] = {}
         self._files: dict[str, frozenset[str]] = {}
         self._renamed: dict[str, Mapping[str, str]] = {}
+        self._names: dict[str, str] = {}
 
     @property
     def n_read(self) -> int:
@@ -68,6 +69,11 @@ class Past:
     def forget(self, commit: str) -> None:
         """The graph at a commit is asked for no more; that it was read stays counted."""
         self._known[commit] = ModgraphError("it was read before")
+
+    def name_at(self, commit: str) -> str:
+        """The target as it is written at a commit: of a file that was renamed since, by the name that it had."""
+        self.at(commit)
+        return self._names.get(commit, self.target)
 
     def files(self, commit: str) -> frozenset[str]:
         """Paths from the top of the source files that decide what the model is at a commit; none where that is not
@@ -109,8 +115,11 @@ class Past:
             before = self._renamed[commit].get(place.replace(os.sep, "/"))
             if before is not None:
                 written = os.path.relpath(os.path.join(top, before), cwd).replace(os.sep, "/")
+                name = written + self.target[len(file) :]
                 try:
-                    return self._found(commit, written + self.target[len(file) :])
+                    found = self._found(commit, name)
                 except ModgraphError:
                     return None
+                self._names[commit] = name
+                return found
         return None

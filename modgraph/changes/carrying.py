@@ -7,6 +7,7 @@ are a merge where no other three would make it, or where the names say so (q, k,
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +18,8 @@ from modgraph.changes.matching import Matching
 from modgraph.changes.model import StateChanges
 from modgraph.changes.trees import Tree
 from modgraph.changes.weights import Carried, CheckpointChanges, in_order
+from modgraph.graph.dataflow import operation_word
+from modgraph.graph.paths import parameter_path
 from modgraph.graph.state_dict import StateEntry
 from modgraph.names import last_name, natural
 
@@ -31,6 +34,8 @@ _JOINED_IN_IT = "qkv"
 """In which order its `in_proj_weight` has them. Source: torch's documentation."""
 
 Entries = Mapping[str, StateEntry]
+Texts = tuple[Mapping[str, Mapping[str, str]], Mapping[str, Mapping[str, str]]]
+"""By class, the text of each of its methods; of both sides."""
 
 
 def checkpoint_changes(
@@ -39,15 +44,17 @@ def checkpoint_changes(
     state: StateChanges,
     entries: tuple[Entries, Entries],
     names: Mapping[str, str],
+    texts: Texts = ({}, {}),
 ) -> CheckpointChanges:
     """What becomes of each key.
 
     Args:
         entries: what an old checkpoint holds, and what the new model asks for, by key; without what is undecided.
         names: new key by old key, of what went under another name with its module.
+        texts: of both sides, the methods of classes whose source is at hand.
     """
     broken = bool(state.missing or state.unexpected or state.mismatched)
-    pool = _Pool(matching, certainty, state, entries)
+    pool = _Pool(matching, certainty, state, entries, texts)
     if broken or state.misplaced:
         pool.explain(names)
     lost, fresh, reshaped = pool.left_over()
@@ -83,9 +90,14 @@ class _Pool:
     """The keys that are not what they were, and what explains them."""
 
     def __init__(
-        self, matching: Matching, certainty: Certainty, state: StateChanges, entries: tuple[Entries, Entries]
+        self,
+        matching: Matching,
+        certainty: Certainty,
+        state: StateChanges,
+        entries: tuple[Entries, Entries],
+        texts: Texts,
     ) -> None:
-        self.matching, self.certainty = matching, certainty
+        self.matching, self.certainty, self.texts = matching, certainty, texts
         self.olds, self.news = entries
         self.mismatched = {one.key for one in state.mismatched}
         self.misplaced = set(state.misplaced)
@@ -123,6 +135,7 @@ class _Pool:
         for kinds in rooms.values():
             for kind in sorted(kinds, key=lambda kind: (-self._rank(kinds[kind]), kind)):
                 self._look_into(kinds[kind])
+        self._in_one_module()
         self._names_of_one()
 
     # --- what is free ----------------------------------------------------------------------------------------------
@@ -234,6 +247,34 @@ class _Pool:
         ranks = [len(self.olds[key].shape or ()) for key in room.gone]
         return max([*ranks, *(len(self.news[key].shape or ()) for key in room.come)], default=0)
 
+    def _in_one_module(self) -> None:
+        """The only tensor that went from a module that is the same, and the only one that came into it: one under
+        another name, where the same is done with it. A bias that went and a scale that came are as long, and two."""
+        old, new = self.matching.old, self.matching.new
+        for home, other in self.matching.to_new.items():
+            held = old.nodes[home], new.nodes[other]
+            if old.class_of(home) != new.class_of(other) or not self.certainty.is_sure(home):
+                continue
+            for rows in ((held[0].parameters, held[1].parameters), (held[0].buffers, held[1].buffers)):
+                gone = [key for each in rows[0] if self._is_gone(key := parameter_path(home, each.name))]
+                come = [key for each in rows[1] if self._is_come(key := parameter_path(other, each.name))]
+                if not len(gone) == len(come) == 1 or {*gone, *come} & self.mismatched:
+                    continue
+                if self._is_equal(gone[0], come[0]) and self._is_used_alike(gone[0], come[0]):
+                    self._take(Carried(how="rename", old=(gone[0],), new=(come[0],)))
+
+    def _is_used_alike(self, old: str, new: str) -> bool:
+        """Whether the same is seen to be done with both: by the operations, else by the text of their class."""
+        uses = _uses(old, self.matching.old), _uses(new, self.matching.new)
+        if any(uses):
+            return uses[0] == uses[1]
+        one = self.texts[0].get(self.matching.old.nodes[_home(old)].class_name or "")
+        two = self.texts[1].get(self.matching.new.nodes[_home(new)].class_name or "")
+        if not one or not two:
+            return False
+        word = re.compile(rf"\b{re.escape(last_name(old))}\b")
+        return {name: word.sub(last_name(new), text) for name, text in one.items()} == two
+
     def _look_into(self, room: _Room) -> None:
         if max(len(room.gone), len(room.come)) > MOST_IN_A_ROOM:
             return
@@ -341,6 +382,15 @@ class _Pool:
 
     def _renames(self) -> dict[str, str]:
         return {each.old[0]: each.new[0] for each in self.carried if each.how == "rename"}
+
+
+def _uses(key: str, tree: Tree) -> list[tuple[str, str]]:
+    """What is done with a tensor, as far as it is seen: operations, and in which place they take it."""
+    operations = tree.index.operations
+    return sorted(
+        (operation_word(operations[edge.consumer].name) if edge.consumer in operations else "", edge.tensor.name)
+        for edge in tree.index.outgoing.get(f"param:{key}", ())
+    )
 
 
 def _is_known(entry: StateEntry) -> bool:

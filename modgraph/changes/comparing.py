@@ -87,7 +87,7 @@ def compare(old: Graph, new: Graph, *, methods: tuple[Methods, Methods] | None =
     conditional = under_conditions(*whole, matching, same, shapes=runs.outputs) if runs.forward == "predicted" else []
     effects = _with_effect(changed, ways, _callers(whole, lone_old, lone_new))
     shares = Shares(matching, changed, (*renamed, *moved))
-    state, checkpoint = state_changes(matching)
+    state, checkpoint = state_changes(matching, texts)
     return Changes(
         old=_side(old),
         new=_side(new),

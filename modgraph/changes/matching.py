@@ -77,6 +77,7 @@ class _Matcher:
         self.to_new: dict[str, str] = {}
         self.taken: set[str] = set()
         self._known: dict[tuple[int, int], int] = {}
+        self._names_alone = old.names_alone, new.names_alone
 
     def pairs(self) -> dict[str, str]:
         self._descend([("", "")])
@@ -111,11 +112,21 @@ class _Matcher:
 
     def _children(self, old: str, new: str) -> list[tuple[str, str]]:
         olds, news = self._free_old(self.old.children[old]), self._free_new(self.new.children[new])
-        if self._are_numbered(olds, news):
-            pairs = self._row(olds, news)
-        else:
+        if not self._are_numbered(olds, news):
             pairs = self._by_name(olds, news)
+        elif self._names_alone[0] != self._names_alone[1]:
+            # Of a file of weights the key is all that is known: layers without weights are not there, so that the
+            # position among those that are says nothing.
+            pairs = self._by_name(*self._with_tensors(olds, news))
+        else:
+            pairs = self._row(olds, news)
         return pairs + self._renamed(*_left(olds, news, pairs))
+
+    def _with_tensors(self, olds: list[str], news: list[str]) -> tuple[list[str], list[str]]:
+        return (
+            [path for path in olds if self.old.has_tensors[path]],
+            [path for path in news if self.new.has_tensors[path]],
+        )
 
     def _are_numbered(self, olds: list[str], news: list[str]) -> bool:
         names = [self.old.name(path) for path in olds] + [self.new.name(path) for path in news]
@@ -368,17 +379,20 @@ class _Matcher:
 
     def _in_gaps(self, old: str, new: str) -> list[tuple[str, str]]:
         """Between the same neighbours as many of each: they became each other, in order."""
-        row = {path: place for place, path in enumerate(self.new.children[new])}
+        olds, news = self.old.children[old], self.new.children[new]
+        if any(self._names_alone):
+            olds, news = self._with_tensors(olds, news)
+        row = {path: place for place, path in enumerate(news)}
         pairs: list[tuple[str, str]] = []
         gap: list[str] = []
         begin = 0
-        for path in [*self.old.children[old], None]:
+        for path in [*olds, None]:
             other = self.to_new.get(path) if path is not None else None
             if path is not None and (other is None or other not in row):
                 gap += [path] * (other is None)
                 continue
             end = row[other] if other is not None else len(row)
-            between = self._free_new(self.new.children[new][begin:end])
+            between = self._free_new(news[begin:end])
             if len(between) == len(gap):
                 pairs += zip(gap, between, strict=True)
             gap, begin = [], max(begin, end)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from modgraph.changes.carrying import checkpoint_changes
+from modgraph.changes.carrying import Texts, checkpoint_changes
 from modgraph.changes.certainty import Certainty
 from modgraph.changes.matching import Matching
 from modgraph.changes.model import KeyShapes, StateChanges, sorted_pairs
@@ -16,7 +16,7 @@ from modgraph.graph.state_dict import EXTRA_STATE, StateDict, StateEntry, state_
 from modgraph.names import natural
 
 
-def state_changes(matching: Matching) -> tuple[StateChanges, CheckpointChanges]:
+def state_changes(matching: Matching, texts: Texts = ({}, {})) -> tuple[StateChanges, CheckpointChanges]:
     """The two state dicts by name, which keys are the same tensor under another name, and what explains the others."""
     old_state, new_state = state_dict_of(matching.old.graph), state_dict_of(matching.new.graph)
     olds = {entry.key: entry for entry in old_state.entries if entry.saved}
@@ -42,7 +42,7 @@ def state_changes(matching: Matching) -> tuple[StateChanges, CheckpointChanges]:
         undecided=_in_order(undecided | _open_places((old_state, new_state), undecided)),
     )
     entries = {key: olds[key] for key in decided_old}, {key: news[key] for key in decided_new}
-    return state, checkpoint_changes(matching, certainty, state, entries, sure)
+    return state, checkpoint_changes(matching, certainty, state, entries, sure, texts)
 
 
 def _in_order(keys: Iterable[str]) -> tuple[str, ...]:

@@ -112,6 +112,11 @@ class Tree:
         return found
 
     @cached_property
+    def names_alone(self) -> bool:
+        """Whether no class is known: a file of weights, which need not have the layers without weights either."""
+        return all(node.class_name is None for node in self.nodes.values())
+
+    @cached_property
     def parameters(self) -> dict[str, int | None]:
         """Elements of the parameters in each subtree, tied ones once; None where one is not known."""
         found: dict[str, int | None] = {}

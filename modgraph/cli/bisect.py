@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
 
         console.document(json_text(json.dumps(_as_json(found, past), indent=2, ensure_ascii=False)))
     else:
-        _tell(found, arguments, console)
+        _tell(found, past, arguments, console)
     for note in found.notes:
         console.warning(note)
     console.note(f"read: {plural(past.n_read, 'revision')}{_among(found.n_listed)}")
@@ -120,15 +120,15 @@ def refuse_revision(target: str) -> None:
         raise ConfigError(f"{target[:80]!r} is of one revision", hint=f"leave that out: {revision.target}")
 
 
-def _tell(found: Bisection, arguments: argparse.Namespace, console: Console) -> None:
+def _tell(found: Bisection, past: Past, arguments: argparse.Namespace, console: Console) -> None:
     from modgraph.doors.printing import printable
 
     name, target = printable(arguments.checkpoint), printable(arguments.target)
     if found.kind == "found":
         console.result("\n".join(_found(found, f"{name} no longer fits {target}", console)))
-        command = f"modgraph diff {shlex.quote(f'{found.before[:12]}:{arguments.target}')}"
         assert found.commit is not None
-        command += f" {shlex.quote(f'{found.commit.short}:{arguments.target}')} --fail-on checkpoint"
+        ends = (found.before[:12], past.name_at(found.before)), (found.commit.short, past.name_at(found.commit.id))
+        command = f"modgraph diff {' '.join(shlex.quote(':'.join(end)) for end in ends)} --fail-on checkpoint"
         console.note(f"what became of each key: {command}")
     elif found.kind == "fits everywhere":
         console.result(f"{name} fits {target} at both ends of {printable(arguments.range)}")

@@ -84,7 +84,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     """Compare, write, and say by the status whether there is a difference."""
-    from modgraph.diffing import GraphFinder, compared, unwrapped
+    from modgraph.diffing import GraphFinder, compared, entered, unwrapped
     from modgraph.source.input_groups import parse_inputs
 
     finder = GraphFinder(
@@ -105,14 +105,19 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
     of_checkpoints = arguments.fail_on == "checkpoint"
     if arguments.emit_map == "-":
         raise ConfigError("--emit-map names a file", hint="--emit-map keys.txt")
-    sides = finder.pair(arguments.old, arguments.new)
     weights_alone = of_checkpoints and file is None and format == "text"
-    *inner, prefix = unwrapped(*sides) if weights_alone else (*sides, "")
+    inner = sides = finder.pair(arguments.old, arguments.new)
+    entry = prefix = ""
+    if weights_alone:
+        sides, entry = entered(*sides)
+        inner, prefix = unwrapped(*sides)
     try:
         changes = compared(*inner, weights_alone=weights_alone)
     except GraphError as error:
         raise GraphError(f"not comparable: {error.message}", hint=error.hint) from error
     write_changes(changes, file, format, console, of_checkpoints=of_checkpoints)
+    if entry:
+        console.note(f"of the entries of the file, {entry!r} is compared, which has most of the model's keys")
     if prefix:
         console.note(f"{prefix!r} taken off the keys of the weights: load_state_dict needs them without it")
     if arguments.emit_map is not None:

@@ -101,7 +101,7 @@ KEYS: dict[Any, str] = {
     CallCost: "call flops seconds allocated not_counted?",
     WithoutGradient: "parameter reason",
     NonFinite: "kind node name module source values numel",
-    Stored: "format tensors elements bytes dtypes entry? other? metadata?",
+    Stored: "format tensors elements bytes dtypes entry? entries? other? metadata?",
     Suggestion: "kind paste entries notes unknown",
     SuggestedEntry: "role name count parameters class:class_name? where? note?",
     StoredDtype: "dtype tensors elements bytes",

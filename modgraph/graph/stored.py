@@ -35,6 +35,8 @@ class Stored:
     dtypes: tuple[StoredDtype, ...] = ()
     entry: str = ""
     """Where in the file the tree stands: "model" of `{"model": {...}, "epoch": 3}`; "" for the whole."""
+    entries: tuple[str, ...] = ()
+    """Where there are several of them, each with tensors: "model" and "ema"; the tree holds all, below these names."""
     other: tuple[str, ...] = ()
     """Entries of the file that are no tensors of the tree: "epoch", "optimizer"."""
     metadata: Mapping[str, Any] = field(default_factory=dict)

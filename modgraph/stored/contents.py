@@ -57,6 +57,8 @@ class Contents:
     aliases: dict[str, str] = field(default_factory=dict)
     """Path of a module -> the first path of the same instance."""
     entry: str = ""
+    entries: tuple[str, ...] = ()
+    """Where there are several, each with tensors."""
     other: list[str] = field(default_factory=list)
     metadata: dict[str, Any] = field(default_factory=dict)
     inputs: tuple[ModelInput, ...] = ()

@@ -70,6 +70,7 @@ def contents_of(loaded: Any) -> Contents:
     contents = Contents(format="pickled PyTorch module" if whole else "PyTorch state dict")
     entry = next(iter(tables)) if len(tables) == 1 else ""
     contents.entry = entry
+    contents.entries = tuple(tables) if len(tables) > 1 else ()
     for name, table in tables.items():
         prefix = "" if len(tables) == 1 else name
         if is_module(table):

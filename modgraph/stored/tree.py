@@ -153,6 +153,7 @@ def _summed(contents: Contents) -> Stored:
             for kind, held in by_kind.items()
         ),
         entry=contents.entry,
+        entries=contents.entries[:MAX_OTHER],
         other=tuple(dict.fromkeys(contents.other))[:MAX_OTHER],
         metadata=contents.metadata,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ from modgraph.graph.numbering import numbering_of
 from modgraph.graph.repeats import node_facts
 from modgraph.graph.torch_classes import CONTAINERS
 from modgraph.suggesting.layers import Layers
+
+_NUMBER = re.compile("[0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +79,7 @@ class Blocks:
         own = self.layers.own[parent]
         in_list = any((name or "").startswith(CONTAINERS) for name in (own.class_name, own.torch_base))
         name = child.path[len(parent) + 1 :] if parent else child.path
-        stem = name.rstrip("0123456789")
+        stem = _NUMBER.sub("#", name)  # of conv0_1 and conv3_0, any of the numbers
         if not in_list and stem == name:
             return None
         return (child.class_name, "" if in_list else stem)

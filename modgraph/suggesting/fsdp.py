@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Mapping
 
+from modgraph.graph.paths import is_below
 from modgraph.graph.suggestions import SuggestedEntry, Suggestion
 from modgraph.names import last_name, plural
 from modgraph.suggesting.blocks import Blocks
@@ -27,10 +28,13 @@ def suggest_fsdp(layers: Layers, blocks: Blocks) -> Suggestion:
     for name, paths in of_class.items():
         held = weights[name]
         if held is not None and held < LEAST * most:
-            small.append(_entry("left", name, paths, layers, total, "repeats, and holds little"))
+            small.append(_entry("left", name, paths, layers, total, note="repeats, and holds little"))
         else:
             classes[name] = paths
-    entries = [_entry("block", name, paths, layers, total) for name, paths in classes.items()]
+    for name in list(_frames(classes, layers, most)):
+        inner, note = _inside(name, classes), "repeats, and holds little beside the blocks in it"
+        small.append(_entry("left", name, classes.pop(name), layers, total, inner, note=note))
+    entries = [_entry("block", name, paths, layers, total, _inside(name, classes)) for name, paths in classes.items()]
     inside = {node.path: path for paths in classes.values() for path in paths for node in layers.below(path)}
     entries += [*small, *_outside(inside, layers, total)]
     return Suggestion(
@@ -42,18 +46,44 @@ def suggest_fsdp(layers: Layers, blocks: Blocks) -> Suggestion:
     )
 
 
-def _held(paths: list[str], layers: Layers) -> int | None:
-    """The weights of modules and of all below them, each once."""
-    return layers.total(list(dict.fromkeys(node.path for path in paths for node in layers.below(path))))
+def _held(paths: list[str], layers: Layers, inner: Container[str] = ()) -> int | None:
+    """The weights of modules and of all below them, each once, without those of the units `inner` in them."""
+    every = dict.fromkeys(node.path for path in paths for node in layers.below(path))
+    return layers.total([path for path in every if path not in inner and not is_below(path, inner)])
+
+
+def _inside(name: str, classes: Mapping[str, list[str]]) -> set[str]:
+    """The units of other classes that lie in those of one."""
+    own = set(classes[name])
+    return {path for other, paths in classes.items() if other != name for path in paths if is_below(path, own)}
+
+
+def _frames(classes: Mapping[str, list[str]], layers: Layers, most: int) -> Iterable[str]:
+    """Classes that hold little beside the units in them: to wrap these and what is around them gains nothing."""
+    for name, paths in classes.items():
+        inner = _inside(name, classes)
+        held = _held(paths, layers, inner)
+        if inner and held is not None and held < LEAST * most:
+            yield name
 
 
 def _share(held: int | None, total: int | None) -> str:
     return f"{100 * held / total:.1f} %" if held is not None and total else ""
 
 
-def _entry(role: str, name: str, paths: list[str], layers: Layers, total: int | None, note: str = "") -> SuggestedEntry:
-    held = _held(paths, layers)
-    each = {layers.weight_of(path) for path in paths}
+def _entry(
+    role: str,
+    name: str,
+    paths: list[str],
+    layers: Layers,
+    total: int | None,
+    inner: Container[str] = (),
+    *,
+    note: str = "",
+) -> SuggestedEntry:
+    """What is told of the units of a class: their weights without those of the units `inner` in them."""
+    held = _held(paths, layers, inner)
+    each = {_held([path], layers, inner) for path in paths}
     of_each = f"{next(iter(each)):,} each" if len(each) == 1 and None not in each else ""
     return SuggestedEntry(
         role=role,

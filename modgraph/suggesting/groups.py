@@ -57,7 +57,9 @@ def _group(held: Held, layers: Layers) -> str:
     multiplied = layers.is_multiplied(held.key)
     if multiplied is not None:
         return "decay" if multiplied else "no_decay"
-    return "no_decay" if _is_vector(shape) else "undecided"
+    # Of a layer that nothing is known of, a matrix of one row may be one that is multiplied.
+    known = held.node.class_name is not None
+    return "no_decay" if known and _is_vector(shape) else "undecided"
 
 
 def _is_vector(shape: Shape) -> bool:
@@ -92,7 +94,8 @@ def _notes(groups: dict[str, list[str]], layers: Layers) -> Iterable[str]:
     tied = len(layers.held) - len(own)
     if own:
         also = f"; {plural(tied, 'further name')} of tied ones are covered too" if tied else ""
-        yield f"each of {plural(len(own), 'parameter')} fits exactly one of the expressions{also}"
+        noun = "parameter" if layers.tells_parameters else "tensor"
+        yield f"each of {plural(len(own), noun)} fits exactly one of the expressions{also}"
     frozen = [held for held in own if held.parameter.trainable is False]
     if frozen:
         yield f"{plural(len(frozen), 'parameter')} need no gradient, and are covered as well"

@@ -37,6 +37,8 @@ _CLASSES: dict[str, Role] = {
 """Of torch, by the file and name of the class below `torch.nn.modules`."""
 _ATTENTION = f"{_TORCH}activation.MultiheadAttention"
 
+_STATISTICS = ("running_mean", "running_var", "num_batches_tracked")
+
 _PRODUCTS = frozenset(
     (
         *("linear", "matmul", "mm", "bmm", "addmm", "baddbmm", "addbmm", "einsum", "tensordot", "bilinear"),
@@ -129,12 +131,19 @@ class Layers:
         found: dict[str, Held] = {}
         for node in self.nodes.values():
             for parameter in node.parameters:
+                if node.class_name is None and _is_statistic(parameter.name, node):
+                    continue
                 key = parameter_path(node.path, parameter.name)
                 first = parameter.alias_of
                 if first is None:
                     first = key if node.alias_of is None else parameter_path(node.alias_of, parameter.name)
                 found[key] = Held(key, node, parameter, found[first].first if first in found else first)
         return found
+
+    @property
+    def tells_parameters(self) -> bool:
+        """Whether parameters are told from buffers, as a file of weights need not do."""
+        return self.graph.stored is None or self.graph.model.parameters is not None
 
     @cached_property
     def elements(self) -> dict[str, int | None]:
@@ -278,6 +287,11 @@ class Layers:
                 places.setdefault(problem.module or "")
         return places
 
+    @property
+    def _has_statistics(self) -> bool:
+        nodes = (node for node in self.nodes.values() if node.class_name is None)
+        return any(_is_statistic(each.name, node) for node in nodes for each in node.parameters)
+
     @cached_property
     def unknown(self) -> tuple[str, ...]:
         """What the graph leaves open of its modules and parameters, a sentence each."""
@@ -285,7 +299,15 @@ class Layers:
         said = [f"what else is in {path} is not known: names may be missing" for path in shown]
         if any(node.class_name is None and not node.class_is_open for node in self.own.values()):
             said.append("the file names no classes: which layer holds a weight is not known")
+        if not self.tells_parameters:
+            but = "; running statistics, by their names, are left out" if self._has_statistics else ""
+            said.append(f"the file does not tell parameters from buffers, which stand among them{but}")
         return tuple(said)
+
+
+def _is_statistic(name: str, node: ModuleNode) -> bool:
+    """Whether a tensor of a file is a buffer of torch's norms, by the names in one layer."""
+    return name in _STATISTICS and {each.name for each in node.parameters} >= set(_STATISTICS[:2])
 
 
 def _is_square(node: ModuleNode) -> bool:

@@ -339,6 +339,67 @@ def test_names_that_a_line_cannot_hold_are_python(tmp_path: Path):
     assert all(line.startswith("#") or not line for line in lines)
 
 
+OWN_LAYER = """\
+class Scaled(nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.eps = 1e-6
+        self.{name} = nn.Parameter(torch.{made}(size))
+        {more}
+
+    def forward(self, x):
+        return {does}
+
+
+"""
+
+
+def of_own_layer(name: str, does: str = "x * self.{name}", made: str = "ones", more: str = "pass") -> str:
+    layer = OWN_LAYER.format(name=name, made=made, does=does.format(name=name), more=more)
+    body = "super().__init__()\nself.rows = nn.ModuleList([Scaled(4) for _ in range(3)])"
+    lines = "".join(f"        {line}\n" for line in body.splitlines())
+    call = "    def forward(self, x: 'torch.Tensor'):\n        for row in self.rows:\n            x = row(x)\n        return x\n"
+    return f"import torch\nfrom torch import nn\n\n\n{layer}class Net(nn.Module):\n    def __init__(self):\n{lines}\n{call}"
+
+
+def written(folder: Path, texts: tuple[str, str]) -> list[str]:
+    """The targets of two files with these texts."""
+    for name, text in zip("ab", texts, strict=True):
+        (folder / f"{name}.py").write_text(text, "utf-8")
+    return [f"{folder / name}.py:Net" for name in "ab"]
+
+
+@pytest.mark.needs_torch
+@pytest.mark.parametrize(("before", "now"), [("weight", "scale"), ("gamma", "out_proj"), ("w", "weight")])
+def test_a_tensor_of_another_name_in_the_same_layer_is_renamed(tmp_path: Path, before: str, now: str):
+    texts = of_own_layer(before), of_own_layer(now)
+    changes = modgraph.diff(*written(tmp_path, texts))
+    old, new = map(built, texts)
+    assert changes.checkpoint.renames == dict(zip(old.state_dict(), new.state_dict(), strict=True))
+    assert changes.checkpoint.fits_renamed is True
+    renamed, _ = carried_over(changes, old.state_dict(), tmp_path / "map.txt")
+    assert refused(new, renamed) == ""
+
+
+OTHER_TENSORS = {
+    "a bias and a scale": (of_own_layer("bias", "x + self.{name}", "zeros"), of_own_layer("scale")),
+    "of which other things are done": (of_own_layer("first"), of_own_layer("second", "x - self.{name}")),
+    "one of two that came": (
+        of_own_layer("weight"),
+        of_own_layer("scale", "x * self.{name} * self.b", more="self.b = nn.Parameter(torch.ones(size))"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OTHER_TENSORS)
+def test_a_tensor_that_may_be_another_one_is_not_renamed(tmp_path: Path, name: str):
+    targets = written(tmp_path, OTHER_TENSORS[name])
+    for pair in (targets, targets[::-1]):
+        changes = modgraph.diff(*pair)
+        assert not changes.checkpoint.carried
+        assert changes.checkpoint.fits is False
+
+
 CHANCE = {
     "a wider layer, and one that went": (
         "self.b = nn.Linear(3, 4)\nself.c = nn.Linear(3, 5)",

@@ -6,6 +6,7 @@ import json
 import math
 import os
 import random
+import shlex
 import struct
 import subprocess
 from collections.abc import Callable
@@ -244,6 +245,25 @@ def test_a_file_under_another_name_is_followed(tmp_path: Path, bisect):
     write_checkpoint(tmp_path / "old.safetensors", PLAIN)
     status, out, err = bisect("model.py:Net", f"{ids[0]}..main")
     assert (status, out.split()[0]) == (0, ids[2]), err
+
+
+@pytest.mark.parametrize("renamed_with_the_break", [False, True])
+def test_the_command_that_it_prints_has_the_names_of_the_time(
+    tmp_path: Path, bisect, capsys: pytest.CaptureFixture, renamed_with_the_break: bool
+):
+    def renamed(found: dict[str, str]) -> dict[str, str]:
+        return {("model.py" if name == "net.py" else name): text for name, text in found.items()}
+
+    broken = files({**PLAIN, "count": 3}, 1)
+    between = [] if renamed_with_the_break else [("b", broken)]
+    history = [("a", files(PLAIN, 1)), *between, ("c", renamed(broken))]
+    ids = imported(tmp_path / "repository", {"main": history})["main"]
+    write_checkpoint(tmp_path / "old.safetensors", PLAIN)
+    status, _, err = bisect("model.py:Net", f"{ids[0]}..main")
+    assert status == 0, err
+    command = next(line for line in err.splitlines() if "modgraph diff" in line).partition("modgraph ")[2]
+    assert main(shlex.split(command)) == 1  # it compares, and they differ
+    assert "it has no values for blocks.2.fc.weight" in capsys.readouterr().out
 
 
 def test_a_break_in_a_file_that_the_ends_do_not_read(tmp_path: Path, bisect):

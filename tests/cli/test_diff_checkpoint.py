@@ -100,6 +100,18 @@ def test_every_key_has_a_row(tmp_path: Path, run):
             assert f"  the new model has no place for l{number}.{kind}\n" in out
 
 
+def test_the_verdict_is_told_whole_in_a_narrow_terminal(tmp_path: Path, run, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    (tmp_path / "old.py").write_text(BASE, "utf-8")
+    new = (
+        BASE.replace("2, 3", "2, 4").replace("(3, 3), nn.Linear(3, 3)", "(4, 4)") + "        self.c = nn.Linear(5, 5)\n"
+    )
+    (tmp_path / "new.py").write_text(new, "utf-8")
+    _, out, _ = run("old.py:Net", "new.py:Net", "--fail-on", "checkpoint")
+    told = " ".join(out.split())
+    assert "does not fit: keys 2 missing, 2 unexpected, 4 of another shape" in told
+
+
 def test_graphs_are_compared_as_targets_are(tmp_path: Path, run):
     (tmp_path / "old.py").write_text(BASE, "utf-8")
     (tmp_path / "new.py").write_text(BASE.replace("self.a", "self.x"), "utf-8")
@@ -120,10 +132,128 @@ def test_a_file_of_weights_and_a_model(tmp_path: Path, run):
     status, out, err = run("old.pt", "new.py:Net", "--fail-on", "checkpoint", "--emit-map", "keys.txt")
     assert status == 1, err
     assert "a.weight → x.weight" in out
+    assert out.startswith("old  old · old.pt · read from a file\n")
     assert "\na.weight: x.weight\n" in (tmp_path / "keys.txt").read_text("utf-8")
     assert run("old.pt", "old.pt", "--fail-on", "checkpoint")[0] == 0
     status, _, err = run("old.pt", "new.py:Net")
     assert (status, "--against" in err) == (2, True)
+
+
+ENTRIES: dict[str, tuple[Any, int]] = {
+    "the first": (lambda own, other: {"model": own, "ema": other, "epoch": 3}, 0),
+    "the second": (lambda own, other: {"teacher": other, "student": own}, 0),
+    "behind a wrapper": (
+        lambda own, other: {"model": {f"module.{key}": value for key, value in own.items()}, "ema": other},
+        0,
+    ),
+    "deeper": (lambda own, other: {"state": {"net": own, "critic": other}, "epoch": 3}, 0),
+    "parts of the model": (
+        lambda own, other: {
+            part: {key[2:]: value for key, value in own.items() if key.startswith(f"{part}.")} for part in "ab"
+        },
+        0,
+    ),
+    "parts of it, deeper": (
+        lambda own, other: {
+            "state": {part: {key[2:]: value for key, value in own.items() if key[0] == part} for part in "ab"}
+        },
+        0,
+    ),
+    "one that shares with the other": (
+        lambda own, other: {"ema": {"z": own["a.bias"], "y": own["a.weight"]}, "model": own},
+        0,
+    ),
+    "none that fits": (lambda own, other: {"model": {**own, "more": own["a.bias"]}, "ema": other}, 1),
+}
+
+
+@pytest.mark.needs_torch
+@pytest.mark.parametrize("name", ENTRIES)
+def test_the_entry_of_a_file_is_chosen_as_with_against(tmp_path: Path, run, name: str):
+    import torch
+
+    made, expected = ENTRIES[name]
+    names: dict[str, Any] = {"__name__": "built"}
+    exec(BASE, names)
+    own = dict(names["Net"]().state_dict())
+    torch.save(made(own, {"shadow": torch.ones(2), "a.bias": torch.ones(3)}), tmp_path / "saved.pt")
+    (tmp_path / "net.py").write_text(BASE, "utf-8")
+    status, out, err = run("saved.pt", "net.py:Net", "--fail-on", "checkpoint", "--emit-map", "keys.txt")
+    assert status == expected, out + err
+    against = main(["analyze", "net.py:Net", "--static", "--against", "saved.pt", "-q", "-o", str(tmp_path / "out")])
+    assert against == status
+    if "parts" not in name:
+        assert "is compared, which has most of the model's keys" in err
+        table = next(
+            each for each in _tables(torch.load(tmp_path / "saved.pt")) if any("a.weight" in key for key in each)
+        )
+        lines = (tmp_path / "keys.txt").read_text("utf-8").splitlines()
+        assert {line.partition(": ")[0] for line in lines if line and line[0] != "#"} <= set(table)
+
+
+def _tables(saved: dict[str, Any]) -> list[dict[str, Any]]:
+    """The mappings that hold no further ones."""
+    inner = [value for value in saved.values() if isinstance(value, dict)]
+    return [each for one in inner for each in _tables(one)] if inner else [saved]
+
+
+WITH_EMPTY_LAYERS = {
+    "between": ("self.b = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 3), nn.GELU(), nn.Linear(3, 4))",),
+    "in front": ("self.b = nn.Sequential(nn.Flatten(), nn.Linear(3, 3), nn.ReLU(), nn.Linear(3, 3))",),
+    "in a list": ("self.b = nn.ModuleList([nn.Identity(), nn.Linear(3, 3), nn.Identity(), nn.Linear(3, 3)])",),
+    "in blocks": (
+        "row = lambda: nn.Sequential(nn.Conv2d(2, 2, 3), nn.BatchNorm2d(2), nn.ReLU(), nn.Conv2d(2, 2, 3))",
+        "self.b = nn.Sequential(nn.ReLU(), row(), nn.ReLU(), row(), nn.Sequential(), row())",
+    ),
+    "more than ten": ("self.b = nn.Sequential(*[nn.Linear(3, 3) if i % 3 else nn.ELU() for i in range(13)])",),
+}
+
+
+@pytest.mark.needs_torch
+@pytest.mark.parametrize("name", WITH_EMPTY_LAYERS)
+@pytest.mark.parametrize("prefix", ["", "model."])
+def test_the_own_weights_of_a_model_fit_where_layers_have_none(tmp_path: Path, run, name: str, prefix: str):
+    import torch
+
+    source = net(*WITH_EMPTY_LAYERS[name])
+    (tmp_path / "net.py").write_text(source, "utf-8")
+    names: dict[str, Any] = {"__name__": "built"}
+    exec(source, names)
+    state = dict(names["Net"]().state_dict())  # the dict alone: its _metadata would name the layers without weights
+    names["Net"]().load_state_dict(state, strict=True)  # torch takes it
+    torch.save({f"{prefix}{key}": value for key, value in state.items()}, tmp_path / "own.pt")
+    for sides in (("own.pt", "net.py:Net"), ("net.py:Net", "own.pt")):
+        status, out, err = run(*sides, "--fail-on", "checkpoint")
+        assert status == 0, out + err
+        assert "a checkpoint of the old model fits" in out
+        assert "another layer" not in out + err
+
+
+@pytest.mark.needs_torch
+def test_a_layer_that_has_another_number_behind_one_without_weights_is_renamed(tmp_path: Path, run):
+    import torch
+
+    old = net("self.b = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 4))")
+    names: dict[str, Any] = {"__name__": "built"}
+    exec(old, names)
+    torch.save(dict(names["Net"]().state_dict()), tmp_path / "old.pt")
+    (tmp_path / "new.py").write_text(old.replace("nn.ReLU()", "nn.ReLU(), nn.Dropout()"), "utf-8")
+    status, out, err = run("old.pt", "new.py:Net", "--fail-on", "checkpoint")
+    assert status == 1, out + err
+    assert "b.2.weight → b.3.weight" in out
+
+
+@pytest.mark.needs_torch
+def test_a_tensor_under_two_names_behind_the_prefix_of_a_wrapper(tmp_path: Path, run):
+    import torch
+
+    source = BASE + "        self.b[1].bias = self.b[0].bias\n"
+    names: dict[str, Any] = {"__name__": "built"}
+    exec(source, names)
+    torch.save({f"module.{key}": value for key, value in names["Net"]().state_dict().items()}, tmp_path / "tied.pt")
+    (tmp_path / "net.py").write_text(source, "utf-8")
+    status, out, err = run("tied.pt", "net.py:Net", "--fail-on", "checkpoint")
+    assert status == 0, out + err
 
 
 WRAPPED = {

@@ -22,9 +22,11 @@ from modgraph.export.diff.picture import both
 from modgraph.export.diff.text import checkpoint_verdict
 from modgraph.export.diff.words import delta_text, lines, verdict
 from modgraph.export.look.parts import Card, Frame
+from modgraph.export.look.style import STATES
 from modgraph.export.picture import images
 from modgraph.export.picture.choosing import picture_of
 from modgraph.export.picture.dot import write_dot
+from modgraph.export.picture.mermaid import render as as_mermaid
 from modgraph.graph.model import ModelInfo, ModuleNode, ParameterInfo
 
 OLD = """\
@@ -304,6 +306,58 @@ def test_what_was_removed_keeps_its_order_in_the_picture(tmp_path: Path):
     )
     graph, _ = both(modgraph.diff(f"{file}:old", f"{file}:new"))
     assert [node.path for node in graph.modules] == ["", "0", "1", "2", "3"]
+
+
+MERGED = """\
+from torch import nn
+
+class Attn(nn.Module):
+    def __init__(self, joined):
+        super().__init__()
+        if joined:
+            self.qkv = nn.Linear(10, 30, bias=False)
+        else:
+            self.q, self.k = nn.Linear(10, 10, bias=False), nn.Linear(10, 10, bias=False)
+            self.v = nn.Sequential(nn.Linear(10, 10, bias=False))
+        self.out = nn.Linear(10, 10, bias=False)
+
+class Net(nn.Module):
+    def __init__(self, joined):
+        super().__init__()
+        self.attn, self.more = Attn(joined), nn.ModuleList([Attn(True) for _ in range(2)])
+"""
+
+
+def frames(items) -> list[Frame]:
+    return [each for item in items if isinstance(item, Frame) for each in (item, *frames(item.items))]
+
+
+@pytest.mark.parametrize("joined", [False, True])
+def test_a_frame_counts_what_the_new_model_has(tmp_path: Path, joined: bool):
+    """300 + 100 on both sides: what was removed counts for itself alone."""
+    (tmp_path / "net.py").write_text(MERGED, encoding="utf-8")
+    targets = [f"{tmp_path / 'net.py'}:Net({flag})" for flag in (joined, not joined)]
+    picture = picture_of(*both(modgraph.diff(*targets)))
+    attn = next(each for each in frames(picture.items) if each.name == "attn")
+    assert attn.detail.split(" · ")[-1] == "400"
+    removed = [row for item in attn.items if isinstance(item, Card) for row in item.rows if row.marks]
+    assert {row.count for row in removed} <= {"100", "300"}
+
+
+def test_a_fold_in_which_nothing_changed_has_not_the_colour_of_what_did(tmp_path: Path):
+    (tmp_path / "net.py").write_text(MERGED, encoding="utf-8")
+    targets = [f"{tmp_path / 'net.py'}:Net({flag})" for flag in (False, True)]
+    graph, options = both(modgraph.diff(*targets))
+    picture = picture_of(graph, options)
+    fold = next(each for each in frames(picture.items) if each.copies > 1)
+    assert fold.state is None
+    changed = STATES["changed"].frame_color
+    head = write_dot(picture).partition(f'subgraph "cluster_{fold.id}"')[2].partition("\n")[2].partition("\n")[0]
+    border = re.search(r' color="?(#\w+)', head)
+    assert border is not None
+    assert border[1] != changed
+    line = next(line for line in as_mermaid(graph, options).splitlines() if "stroke-width:2px" in line)
+    assert f"stroke:{changed}" not in line
 
 
 def test_words_of_what_is_tied():

@@ -217,6 +217,76 @@ def test_of_a_file_of_weights_the_layers_are_not_known(tmp_path: Path):
         assert fitting == ["undecided" if parameter.dim() > 1 else "no_decay"]
 
 
+def test_of_a_file_of_weights_no_buffer_is_a_parameter_and_no_matrix_a_vector(tmp_path: Path):
+    """A file that tells neither: what torch's norms name as buffers is left out, and one row may well be multiplied."""
+    model = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.Linear(4, 1), nn.InstanceNorm1d(4, affine=True))
+    torch.save(dict(model.state_dict()), tmp_path / "net.pt")
+    (found,) = (each for each in modgraph.suggest(modgraph.load(tmp_path / "net.pt")) if each.kind == "groups")
+    lists = pasted(found)
+    for key in model.state_dict():
+        fitting = [group for group, texts in lists.items() for text in texts if re.fullmatch(text, key)]
+        parameter = dict(model.named_parameters()).get(key)
+        assert fitting == ([] if parameter is None else ["undecided" if parameter.dim() > 1 else "no_decay"]), key
+    assert sum(each.count for each in found.entries) == len(list(model.parameters()))
+    assert any("does not tell parameters from buffers" in each for each in found.unknown)
+
+
+NESTED = """\
+from torch import nn
+
+class Block(nn.Module):
+    def __init__(self, width=16):
+        super().__init__()
+        self.up, self.down = nn.Linear(width, 64), nn.Linear(64, width)
+
+class Around(nn.Module):
+    def __init__(self, own):
+        super().__init__()
+        self.router = nn.Linear(16, own)
+        self.block = Block()
+
+class Net(nn.Module):
+    def __init__(self, own):
+        super().__init__()
+        self.layers = nn.ModuleList([Around(own) if number % 2 else Block() for number in range(6)])
+        self.head = nn.Linear(16, 4)
+"""
+
+
+@pytest.mark.parametrize(("own", "named"), [(1, {"Block"}), (200, {"Block", "Around"})])
+def test_of_blocks_inside_of_blocks_each_weight_is_in_one_unit(tmp_path: Path, own: int, named: set[str]):
+    (tmp_path / "net.py").write_text(NESTED, "utf-8")
+    model = runpy.run_path(str(tmp_path / "net.py"))["Net"](own)
+    (found,) = (
+        each for each in modgraph.suggest(modgraph.predict(f"{tmp_path / 'net.py'}:Net({own})")) if each.kind == "fsdp"
+    )
+    assert {each.name for each in entries(found, "block")} == named
+    told = {each.name: each.parameters for each in found.entries}
+    sizes = {
+        name: sum(p.numel() for module in model.modules() if type(module).__name__ == name for p in module.parameters())
+        for name in ("Block", "Around")
+    }
+    inner = sum(p.numel() for each in model.layers[1::2] for p in each.block.parameters())
+    assert told == {
+        "Block": sizes["Block"],
+        "Around": sizes["Around"] - inner,
+        "head": sum(p.numel() for p in model.head.parameters()),
+    } | {key: told[key] for key in told if key.startswith("layers")}
+    assert sum(told.values()) == sum(p.numel() for p in model.parameters()) or own == 1
+
+
+@pytest.mark.parametrize("names", [("conv0_0", "conv0_1", "conv1_0"), ("up1_block", "up2_block", "up3_block")])
+def test_blocks_whose_names_differ_in_any_number_are_one_series(tmp_path: Path, names: tuple[str, ...]):
+    rows = "".join(f"        self.{name} = Block()\n" for name in names)
+    head, _, _ = NESTED.partition("class Around")
+    (tmp_path / "net.py").write_text(
+        f"{head}class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n{rows}", "utf-8"
+    )
+    found = {each.kind: each for each in modgraph.suggest(modgraph.predict(f"{tmp_path / 'net.py'}:Net"))}
+    texts = pasted(found["compile"])["blocks"]
+    assert all(any(re.fullmatch(text, name) for text in texts) for name in names)
+
+
 def test_the_json_holds_them():
     graph = graph_of("Text")
     assert "suggestions" not in json.loads(graph.to_json())

@@ -8,7 +8,7 @@ from __future__ import annotations
 from modgraph.changes.model import Changes, Side
 from modgraph.doors.printing import comment_marker, in_cell, markdown, markdown_block, markdown_code
 from modgraph.export.diff.text import limited, sections
-from modgraph.export.diff.words import SIGNS, Line, delta_text, lines, verdict
+from modgraph.export.diff.words import SIGNS, Line, delta_text, known_words, lines, verdict
 
 MOST_CHARACTERS = 65_000
 """Of one comment. GitHub's documentation says 65,536; a job adds a line of its own."""
@@ -72,7 +72,7 @@ def _row(line: Line) -> str:
 
 def _side(side: Side) -> str:
     partial = "" if side.complete else ", partial"
-    return f"{markdown_code(side.target or side.name)} ({side.known_by}{partial})"
+    return f"{markdown_code(side.target or side.name)} ({known_words(side)}{partial})"
 
 
 def _folded(title: str, content: str) -> str:

@@ -13,6 +13,7 @@ from modgraph.export.diff.words import (
     Line,
     delta_text,
     effect_unknown,
+    known_words,
     lines,
     places_of,
     rewritten_rows,
@@ -59,7 +60,9 @@ def render(
     ]
     text = [shortened(pen.plain(line), max(width, 40), pen) for line in written]
     if of_checkpoints:
-        text[3:] = [shortened(pen.plain(checkpoint_verdict(changes.state)), max(width, 40), pen)]
+        text[3:] = textwrap.wrap(
+            pen.plain(checkpoint_verdict(changes.state)), max(width, 40), break_long_words=False, break_on_hyphens=False
+        )
         return "\n".join([*text, *(f"  {pen.plain(row)}" for row in every_key(changes))]) + "\n"
     found = lines(changes)
     if found:
@@ -82,7 +85,7 @@ def _side(side: Side) -> str:
     plural = "" if side.parameters == 1 else "s"
     counted = "" if side.parameters is None else f"{side.parameters:,} parameter{plural}"
     partial = "" if side.complete else "partial"
-    return " · ".join(filter(None, [side.name, side.target or "", side.known_by, counted, partial]))
+    return " · ".join(filter(None, [side.name, side.target or "", known_words(side), counted, partial]))
 
 
 def _cells(line: Line) -> tuple[Cell, ...]:

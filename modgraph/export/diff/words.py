@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
 
 from modgraph.changes.leeway import VAGUE
-from modgraph.changes.model import Changed, Changes, Field, FieldKind, Renamed, Rewritten, Subtree, Undecided
+from modgraph.changes.model import Changed, Changes, Field, FieldKind, Renamed, Rewritten, Side, Subtree, Undecided
 from modgraph.changes.runs import FORWARD
 from modgraph.export.diff.facts import field_text, name_of
 from modgraph.export.look.arguments import argument_text
@@ -146,6 +146,11 @@ def _not_told(changes: Changes) -> str:
     at = f" ({' and '.join(lines)})" if lines else ""
     first = f"{name_of(group[0].path)}, {group[0].what}{at}"
     return f"{counted}, the first: {first}" if len(groups) > 1 else f"{counted}: {first}"
+
+
+def known_words(side: Side) -> str:
+    """By what a model is known: of a file, neither a prediction nor a run."""
+    return "read from a file" if side.known_by == "nothing" else side.known_by
 
 
 def _not_run(changes: Changes) -> bool:

@@ -129,6 +129,8 @@ class Frame:
     name: str = ""
     """Its whole path, of which `title` may be a part."""
     copies: int = 1
+    plain: bool = False
+    """Its border is no blue one though it has copies: in a diff, that would say that it changed."""
     state: State | None = None
     marks: tuple[Mark, ...] = ()
     loop: bool = False

@@ -592,6 +592,7 @@ class Composer:
             items=items,
             level=0,
             copies=1 if block.shared else len(block.members),
+            plain=bool(self.run.said),
             state=frame_state(marks),
             marks=marks,
             tooltip=cut_end(" · ".join(each for each in said if each), TOOLTIP_LENGTH // 2),

@@ -354,7 +354,7 @@ def _item(item: Item, indent: str, direction: str) -> Iterator[str]:
 def _frame(frame: Frame, indent: str, direction: str) -> Iterator[str]:
     border, width, line = style.FRAME_BORDER, "1", ""
     if frame.copies > 1:
-        border, width = style.REPEAT, "2"
+        border, width = style.FADED if frame.plain else style.REPEAT, "2"
     if frame.state is not None:
         state = style.STATES[frame.state]
         border, width = state.frame_color, "2.4" if state.frame in ("thick", "double") else "2"

@@ -208,7 +208,7 @@ def _card_kind(card: Card) -> str:
 def _frame_style(frame: Frame) -> str:
     fill, stroke, more = style.FRAME_FILLS[frame.level % 2], style.FRAME_BORDER, ""
     if frame.copies > 1:
-        stroke, more = style.REPEAT, ",stroke-width:2px"
+        stroke, more = style.FADED if frame.plain else style.REPEAT, ",stroke-width:2px"
     if frame.state is not None:
         state = style.STATES[frame.state]
         stroke, more = state.frame_color, _STROKES.get(state.frame, ",stroke-width:2px")

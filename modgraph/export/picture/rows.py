@@ -29,7 +29,7 @@ from modgraph.graph.index import name_below
 from modgraph.graph.model import BufferInfo, ModuleNode, ParameterInfo
 from modgraph.graph.numbering import numbered_text
 from modgraph.graph.occurrences import Occurrence, Run
-from modgraph.graph.paths import is_open_place
+from modgraph.graph.paths import is_below, is_open_place
 from modgraph.graph.sizes import elements
 from modgraph.graph.torch_classes import layer_base
 
@@ -215,11 +215,18 @@ def range_text(members: list[Occurrence], below: str = "") -> str:
 
 
 def parameters_text(run: Run, *nodes: ModuleNode) -> str:
-    """Number of parameters of `nodes` and all below them, a shared module counted once; "≥" where some are unknown."""
+    """Number of parameters of `nodes` and all below them, a shared module counted once; "≥" where some are unknown.
+    What a diff says was removed counts for itself alone: what is around it has it no more."""
     found: list[ParameterInfo] = []
     unknown = False
+    removed = {path for path, marks in run.said.items() if any(mark.state == "removed" for mark in marks)}
     for node in nodes:
-        below = (inner for inner in run.index.below(node.path) if inner.alias_of is None)
+        gone = set() if node.path in removed or is_below(node.path, removed) else removed
+        below = (
+            inner
+            for inner in run.index.below(node.path)
+            if inner.alias_of is None and not (inner.path in gone or (gone and is_below(inner.path, gone)))
+        )
         for each in (node, *below):
             found.extend(each.parameters)
             unknown = unknown or is_unknown(each)
