@@ -102,10 +102,10 @@ def ending(frame: Frame, outcome: Outcome, value: Value) -> Callable[[], Outcome
 
 
 def join_states(states: Sequence[State], reason: str, where: SourceLocation | None, since: int) -> State:
-    """All of them in one; the first is changed."""
-    joined = states[0]
-    for other in states[1:]:
-        joined = join(joined, other, reason, where, since)
+    """All of them in one. Those that parted last are joined first, so that what they did together is told once."""
+    joined = states[-1]
+    for earlier in reversed(states[:-1]):
+        joined = join(earlier, joined, reason, where, since)
     return joined
 
 

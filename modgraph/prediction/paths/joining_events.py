@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from modgraph.graph.model import SourceLocation
+from modgraph.prediction.domain.conditions_told import all_of
 from modgraph.prediction.domain.events import (
     Alias,
     Assume,
@@ -53,14 +55,7 @@ def _joined(
     # What is done with each of several values alike is done once, whatever has decided which it is.
     my_tests, mine = _apart(mine)
     other_tests, other = _apart(other)
-    same: list[Event] = []
-    known = dict(twins)
-    for one, two in zip(mine, other, strict=False):
-        both = _both(one, two)
-        if both is None:
-            break
-        same.append(_as_twins(both, known) if known and isinstance(both, (Leave, Operate)) else both)
-    del same[_balanced(mine, len(same)) :]
+    same = _same(mine, other, dict(twins))
     rest, others = (*my_tests, *mine[len(same) :]), (*other_tests, *other[len(same) :])
     if all(isinstance(each, Assume) for each in (*rest, *others)):
         return same
@@ -68,7 +63,70 @@ def _joined(
         found = _into_arm(rest[0], others, reason, where, twins)
         if found is not None:
             return [*same, found]
-    return [*same, Either(reason, where, tuple(rest), tuple(others), twins)]
+    apart = _out_of_arm(rest, others, reason, where, twins) or _out_of_arm(others, rest, reason, where, twins, True)
+    return [*same, *(apart or (Either(reason, where, tuple(rest), tuple(others), twins),))]
+
+
+def _same(mine: Sequence[Event], other: Sequence[Event], twins: Mapping[int, int]) -> list[Event]:
+    """What both did first."""
+    same: list[Event] = []
+    for one, two in zip(mine, other, strict=False):
+        both = _both(one, two)
+        if both is None:
+            break
+        same.append(_as_twins(both, twins) if twins and isinstance(both, (Leave, Operate)) else both)
+    del same[_balanced(mine, len(same)) :]
+    return same
+
+
+def _out_of_arm(
+    left: Sequence[Event],
+    other: Sequence[Event],
+    reason: str,
+    where: SourceLocation | None,
+    twins: tuple[tuple[int, int], ...],
+    is_second: bool = False,
+) -> list[Event] | None:
+    """A path that has left one of two, joined with what became of both: `break` in an `if` that stands in a loop. What
+    that one did until then is told once, and what comes after both stands where none has left; None for other paths.
+
+    Args:
+        is_second: `left` is the second of the paths that are joined.
+    """
+    met = other[0] if other else None
+    if not isinstance(met, Either) or not left:
+        return None
+    if not any(_begin_alike(arm, left) for arm in (met.first, met.second)):
+        return None
+    is_first_arm = _begin_alike(met.first, left)
+    arm = met.first if is_first_arm else met.second
+    same = _same(arm, left, {})
+    if opened(arm) or opened(met.second if is_first_arm else met.first):
+        return None
+    rest = arm[len(same) :]
+    begin = replace(met, first=tuple(same)) if is_first_arm else replace(met, second=tuple(same))
+    entered = [each for each in same if isinstance(each, Assume)]
+    leaving = [*entered, *left[len(same) :]]
+    further = [each for each in rest if not isinstance(each, Assume)]
+    going: list[Event] = [*_unless(leaving), *other[1:]]
+    if further:
+        turn = Either(met.reason, met.where, (*entered, *rest), tuple(_tests(met.second if is_first_arm else met.first)))
+        going = [*_unless(leaving), turn, *other[1:]]
+    arms = (tuple(going), tuple(leaving)) if is_second else (tuple(leaving), tuple(going))
+    return [begin, Either(reason, where, *arms, twins)]
+
+
+def _tests(events: Sequence[Event]) -> list[Assume]:
+    """Those that a path begins with."""
+    return [each for each in itertools.takewhile(lambda each: isinstance(each, Assume), events)]  # type: ignore[misc]
+
+
+def _unless(events: Sequence[Event]) -> list[Event]:
+    """The tests of a path have not all come out so."""
+    tests = [each for each in events if isinstance(each, Assume)]
+    if not tests:
+        return []
+    return [Assume(all_of([each.condition for each in tests]), False, tests[-1].where)]
 
 
 def _apart(events: Sequence[Event]) -> tuple[Sequence[Event], Sequence[Event]]:
