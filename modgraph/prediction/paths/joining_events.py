@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from modgraph.graph.model import SourceLocation
 from modgraph.prediction.domain.conditions_told import all_of
@@ -93,40 +93,62 @@ def _out_of_arm(
     Args:
         is_second: `left` is the second of the paths that are joined.
     """
-    met = other[0] if other else None
-    if not isinstance(met, Either) or not left:
+    parted = _parted(other[0], left) if other else None
+    if parted is None:
         return None
-    if not any(_begin_alike(arm, left) for arm in (met.first, met.second)):
+    leaving = (*parted.tests, *parted.left)
+    going = (*_unless(leaving), *parted.rest, *other[1:])
+    arms = (going, leaving) if is_second else (leaving, going)
+    return [parted.until, Either(reason, where, *arms, twins)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Parted:
+    """Two paths that have met, and a third that has left one of them before."""
+
+    until: Either
+    """What the two did, the one until the third left."""
+    tests: tuple[Assume, ...]
+    """Those of the path until there."""
+    left: Sequence[Event]
+    """What the third did then."""
+    rest: tuple[Event, ...]
+    """What the one did then instead, unless it only made tests."""
+
+
+def _parted(met: Event, left: Sequence[Event]) -> _Parted | None:
+    """None where the paths have not left one of those that have met."""
+    if not isinstance(met, Either) or any(inside(met).depths):
         return None
-    is_first_arm = _begin_alike(met.first, left)
-    arm = met.first if is_first_arm else met.second
+    is_first = _begin_alike(met.first, left)
+    if not is_first and not _begin_alike(met.second, left):
+        return None
+    arm, further = (met.first, met.second) if is_first else (met.second, met.first)
     same = _same(arm, left, {})
-    if opened(arm) or opened(met.second if is_first_arm else met.first):
-        return None
-    rest = arm[len(same) :]
-    begin = replace(met, first=tuple(same)) if is_first_arm else replace(met, second=tuple(same))
-    entered = [each for each in same if isinstance(each, Assume)]
-    leaving = [*entered, *left[len(same) :]]
-    further = [each for each in rest if not isinstance(each, Assume)]
-    going: list[Event] = [*_unless(leaving), *other[1:]]
-    if further:
-        turn = Either(met.reason, met.where, (*entered, *rest), tuple(_tests(met.second if is_first_arm else met.first)))
-        going = [*_unless(leaving), turn, *other[1:]]
-    arms = (tuple(going), tuple(leaving)) if is_second else (tuple(leaving), tuple(going))
-    return [begin, Either(reason, where, *arms, twins)]
+    tests = tuple(each for each in same if isinstance(each, Assume))
+    left, rest = left[len(same) :], arm[len(same) :]
+    inner = _parted(rest[0], left) if rest else None
+    if inner is not None:
+        same.append(inner.until)
+        tests, left, rest = (*tests, *inner.tests), inner.left, (*inner.rest, *rest[1:])
+    until = replace(met, first=tuple(same)) if is_first else replace(met, second=tuple(same))
+    if all(isinstance(each, Assume) for each in rest):
+        return _Parted(until, tests, left, ())
+    arms = ((*tests, *rest), _tests(further)) if is_first else (_tests(further), (*tests, *rest))
+    return _Parted(until, tests, left, (Either(met.reason, met.where, *arms),))
 
 
-def _tests(events: Sequence[Event]) -> list[Assume]:
+def _tests(events: Sequence[Event]) -> tuple[Event, ...]:
     """Those that a path begins with."""
-    return [each for each in itertools.takewhile(lambda each: isinstance(each, Assume), events)]  # type: ignore[misc]
+    return tuple(itertools.takewhile(lambda each: isinstance(each, Assume), events))
 
 
-def _unless(events: Sequence[Event]) -> list[Event]:
+def _unless(events: Sequence[Event]) -> tuple[Event, ...]:
     """The tests of a path have not all come out so."""
     tests = [each for each in events if isinstance(each, Assume)]
     if not tests:
-        return []
-    return [Assume(all_of([each.condition for each in tests]), False, tests[-1].where)]
+        return ()
+    return (Assume(all_of([each.condition for each in tests]), False, tests[-1].where),)
 
 
 def _apart(events: Sequence[Event]) -> tuple[Sequence[Event], Sequence[Event]]:
