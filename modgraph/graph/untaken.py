@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from modgraph.graph.alignment import Interleaved, Part, aligned, weight
 from modgraph.graph.build import GraphBuilder
-from modgraph.graph.doubts import Doubts, are_alike, both, doubts_of, in_all, name_of
+from modgraph.graph.doubts import DEPENDS, Doubts, are_alike, both, both_texts, doubts_of, in_all, name_of
 from modgraph.graph.given_back import settled
 from modgraph.graph.may_be import MayBe, Side, end_of
 from modgraph.graph.model import Call, Condition, Edge, Graph, ModuleNode, OpenPlace, Operation, SourceLocation
@@ -44,6 +44,13 @@ def _of_run(node: ModuleNode, graph: Graph) -> ModuleNode:
     calls = tuple(index for index in node.calls if graph.calls[index].observed is not False)
     conditions = [graph.calls[index].condition for index in node.calls] if not calls else []
     return replace(node, calls=calls, untaken=any_of(conditions))
+
+
+def _which_of(texts: Sequence[str]) -> str:
+    """One of them held; of what only says on what it depends that is said, as it names no test."""
+    if any(DEPENDS in each for each in texts):
+        return both_texts(texts)
+    return f"{DEPENDS}which of {', '.join(f'`{text}`' for text in texts)} held"
 
 
 def any_of(conditions: Iterable[Condition | None]) -> str:
@@ -472,7 +479,7 @@ class _Joined:
                 for end in ends:
                     found.setdefault(end, {}).update(dict.fromkeys(sorted(texts)))
         return {
-            end: replace(condition, text=f"depends on which of {', '.join(f'`{text}`' for text in texts)} held")
+            end: replace(condition, text=_which_of(list(texts)))
             for end, texts in found.items()
             if (condition := self._conditions.get(end))
         }

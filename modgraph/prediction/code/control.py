@@ -19,7 +19,7 @@ from modgraph.prediction.domain.suspended import Walk
 from modgraph.prediction.domain.values import NONE, Address, Choice, Constant, SliceValue, TupleValue, Unknown, Value
 from modgraph.prediction.paths import assuming, failed, given_up, havoc, recording
 from modgraph.prediction.paths.guards import forget
-from modgraph.prediction.paths.joining import join
+from modgraph.prediction.paths.joining import join, join_results
 from modgraph.prediction.paths.widening import widen
 from modgraph.prediction.python import may_items, node_text, producing, unordered
 from modgraph.source import nodes
@@ -102,10 +102,10 @@ def ending(frame: Frame, outcome: Outcome, value: Value) -> Callable[[], Outcome
 
 
 def join_states(states: Sequence[State], reason: str, where: SourceLocation | None, since: int) -> State:
-    """All of them in one; the first is changed."""
-    joined = states[0]
-    for other in states[1:]:
-        joined = join(joined, other, reason, where, since)
+    """All of them in one. Those that parted last are joined first, so that what they did together is told once."""
+    joined = states[-1]
+    for earlier in reversed(states[:-1]):
+        joined = join(earlier, joined, reason, where, since)
     return joined
 
 
@@ -118,7 +118,12 @@ def finish_returns(machine: Machine, frame: Frame, outcome: Outcome, since: int)
         results.append((NONE, machine.state))
     if not results:
         return NONE
-    return machine.settle(results, [], "depends on which `return` is reached", machine.where, since)
+    value, machine.state = results[-1]
+    for earlier, state in reversed(results[:-1]):
+        reason = "depends on which `return` is reached"
+        value = join_results(state, earlier, machine.state, value, reason, machine.where, since)
+        machine.state = state
+    return value
 
 
 def execute_if(machine: Machine, frame: Frame, node: nodes.If) -> Outcome:

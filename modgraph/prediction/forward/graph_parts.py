@@ -838,6 +838,6 @@ def add_forward(
     for call in builder.calls:
         calls.setdefault(call.module, []).append(call.index)
     builder.modules = [replace(node, calls=tuple(calls.get(node.path, ()))) for node in builder.modules]
-    open_shapes = followed.refused_shapes or reader.open_shapes
+    open_shapes = followed.refused_shapes or reader.open_shapes or followed.open_output
     builder.model = replace(builder.model, inputs=followed.inputs, open_shapes=open_shapes)
     return frozenset(reader.elsewhere)

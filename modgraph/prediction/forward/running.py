@@ -25,7 +25,7 @@ from modgraph.prediction.entry import Prediction, argument_value
 from modgraph.prediction.interpreter import Interpreter
 from modgraph.prediction.knowledge.tensors.layout import set_anew
 from modgraph.prediction.knowledge.torch import forward_hooks
-from modgraph.prediction.paths.recording import places_in, possible_in, seen_in
+from modgraph.prediction.paths.recording import places_in, possible_in, seen_in, unknown_in
 from modgraph.prediction.python import node_text
 from modgraph.source.input_groups import InputGroup, grouped
 from modgraph.source.inputs import InputSpec
@@ -110,6 +110,8 @@ class Followed:
     """Sizes that the model requires to be multiples of numbers."""
     refused_shapes: OpenPlace | None = None
     """Where inputs have no shapes, as each that was tried was refused: one of these, and why."""
+    open_output: OpenPlace | None = None
+    """The first place in the result of which nothing is known, though a tensor may stand there."""
 
     @property
     def witnesses(self) -> dict[str, int]:
@@ -245,7 +247,13 @@ def _follow(machine: Interpreter, root: Address, inputs: Sequence[Given], way: _
         doubted=frozenset(machine.guesses.doubted),
         refusals=tuple(machine.guesses.refusals),
         came_out=machine.came_out or {},
+        open_output=_open_output(machine, results),
     )
+
+
+def _open_output(machine: Interpreter, results: Sequence[Value]) -> OpenPlace | None:
+    found = next((each for result in results for each in unknown_in(machine, result, "output")), None)
+    return None if found is None else OpenPlace(message=f"what {found[0]} is: {found[1].reason}")
 
 
 def _guesses(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from modgraph.graph.model import SourceLocation
+from modgraph.prediction.domain.conditions_told import all_of
 from modgraph.prediction.domain.events import (
     Alias,
     Assume,
@@ -53,14 +55,7 @@ def _joined(
     # What is done with each of several values alike is done once, whatever has decided which it is.
     my_tests, mine = _apart(mine)
     other_tests, other = _apart(other)
-    same: list[Event] = []
-    known = dict(twins)
-    for one, two in zip(mine, other, strict=False):
-        both = _both(one, two)
-        if both is None:
-            break
-        same.append(_as_twins(both, known) if known and isinstance(both, (Leave, Operate)) else both)
-    del same[_balanced(mine, len(same)) :]
+    same = _same(mine, other, dict(twins))
     rest, others = (*my_tests, *mine[len(same) :]), (*other_tests, *other[len(same) :])
     if all(isinstance(each, Assume) for each in (*rest, *others)):
         return same
@@ -68,7 +63,92 @@ def _joined(
         found = _into_arm(rest[0], others, reason, where, twins)
         if found is not None:
             return [*same, found]
-    return [*same, Either(reason, where, tuple(rest), tuple(others), twins)]
+    apart = _out_of_arm(rest, others, reason, where, twins) or _out_of_arm(others, rest, reason, where, twins, True)
+    return [*same, *(apart or (Either(reason, where, tuple(rest), tuple(others), twins),))]
+
+
+def _same(mine: Sequence[Event], other: Sequence[Event], twins: Mapping[int, int]) -> list[Event]:
+    """What both did first."""
+    same: list[Event] = []
+    for one, two in zip(mine, other, strict=False):
+        both = _both(one, two)
+        if both is None:
+            break
+        same.append(_as_twins(both, twins) if twins and isinstance(both, (Leave, Operate)) else both)
+    del same[_balanced(mine, len(same)) :]
+    return same
+
+
+def _out_of_arm(
+    left: Sequence[Event],
+    other: Sequence[Event],
+    reason: str,
+    where: SourceLocation | None,
+    twins: tuple[tuple[int, int], ...],
+    is_second: bool = False,
+) -> list[Event] | None:
+    """A path that has left one of two, joined with what became of both: `break` in an `if` that stands in a loop. What
+    that one did until then is told once, and what comes after both stands where none has left; None for other paths.
+
+    Args:
+        is_second: `left` is the second of the paths that are joined.
+    """
+    parted = _parted(other[0], left) if other else None
+    if parted is None:
+        return None
+    leaving = (*parted.tests, *parted.left)
+    going = (*_unless(leaving), *parted.rest, *other[1:])
+    arms = (going, leaving) if is_second else (leaving, going)
+    return [parted.until, Either(reason, where, *arms, twins)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Parted:
+    """Two paths that have met, and a third that has left one of them before."""
+
+    until: Either
+    """What the two did, the one until the third left."""
+    tests: tuple[Assume, ...]
+    """Those of the path until there."""
+    left: Sequence[Event]
+    """What the third did then."""
+    rest: tuple[Event, ...]
+    """What the one did then instead, unless it only made tests."""
+
+
+def _parted(met: Event, left: Sequence[Event]) -> _Parted | None:
+    """None where the paths have not left one of those that have met."""
+    if not isinstance(met, Either) or any(inside(met).depths):
+        return None
+    is_first = _begin_alike(met.first, left)
+    if not is_first and not _begin_alike(met.second, left):
+        return None
+    arm, further = (met.first, met.second) if is_first else (met.second, met.first)
+    same = _same(arm, left, {})
+    tests = tuple(each for each in same if isinstance(each, Assume))
+    left, rest = left[len(same) :], arm[len(same) :]
+    inner = _parted(rest[0], left) if rest else None
+    if inner is not None:
+        same.append(inner.until)
+        tests, left, rest = (*tests, *inner.tests), inner.left, (*inner.rest, *rest[1:])
+    until = replace(met, first=tuple(same)) if is_first else replace(met, second=tuple(same))
+    if all(isinstance(each, Assume) for each in rest):
+        return _Parted(until, tests, left, ())
+    arms = ((*tests, *rest), _tests(further)) if is_first else (_tests(further), (*tests, *rest))
+    return _Parted(until, tests, left, (Either(met.reason, met.where, *arms),))
+
+
+def _tests(events: Sequence[Event]) -> tuple[Event, ...]:
+    """Those that a path begins with."""
+    return tuple(itertools.takewhile(lambda each: isinstance(each, Assume), events))
+
+
+def _unless(events: Sequence[Event]) -> tuple[Event, ...]:
+    """The tests of a path have not all come out so."""
+    tests = [each for each in events if isinstance(each, Assume)]
+    if not tests:
+        return ()
+    return (Assume(all_of([each.condition for each in tests]), False, tests[-1].where),)
 
 
 def _apart(events: Sequence[Event]) -> tuple[Sequence[Event], Sequence[Event]]:

@@ -651,6 +651,21 @@ def possible_in(machine: Machine, named: Iterable[tuple[str, Value]]) -> tuple[S
     return tuple(each for each in found if each.is_possible)
 
 
+def unknown_in(machine: Machine, value: Value, name: str) -> Iterator[tuple[str, Unknown]]:
+    """The places in a result at which a tensor may stand, or several, of which nothing is known."""
+    held = machine.state.find(value, DictObject)
+    if isinstance(value, Unknown):
+        if not value.inert:
+            yield name, value
+    elif isinstance(value, TupleValue):
+        for place, each in enumerate(value.items):
+            yield from unknown_in(machine, each, f"{name}[{place}]")
+    elif held is not None:
+        for key, each in held.entries.items():
+            if isinstance(key, Constant) and isinstance(each, Unknown):
+                yield from unknown_in(machine, each, f"{name}[{key.value!r}]")
+
+
 def _are_known(found: Sequence[Seen]) -> bool:
     """These are as many in every run, and stand where they do."""
     held = [way for each in found for way in each.ways]

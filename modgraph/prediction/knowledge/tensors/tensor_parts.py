@@ -42,6 +42,7 @@ from modgraph.prediction.knowledge.tensors.tensor_values import (
 )
 from modgraph.prediction.knowledge.torch.parameters import TENSOR
 from modgraph.prediction.python.plain import data_unknown
+from modgraph.source import nodes
 from modgraph.source.reached import Reached
 
 # ---- joining and splitting -------------------------------------------------------------------------------------------
@@ -170,6 +171,9 @@ def divide(arguments: Arguments, machine: Machine) -> Value:
         sizes: Sequence[int | None] | None = None if size is None else range(counted(size))
     else:
         sizes = _sizes(machine, name, size, given)
+    if sizes is None and (number := _unpacked(machine, last_name(arguments.function))) is not None:
+        most = size_of(given) if name == "chunk" else None
+        sizes = [None] * number if most is None or number <= most else None
     if sizes is None:
         return data_unknown(
             machine, f"torch.{name}", "into how many parts a tensor is split is not known", arguments.positional[0]
@@ -188,6 +192,29 @@ def divide(arguments: Arguments, machine: Machine) -> Value:
             if isinstance(each, Address):
                 machine.state.change(each, TensorObject).attributes[ONE_OF_SEVERAL] = TRUE
     return found
+
+
+def _unpacked(machine: Machine, name: str) -> int | None:
+    """Into how many parts a tensor is split where these are unpacked at once, `a, b = x.chunk(2, -1)`: into others
+    the statement raises. None where something else becomes of them."""
+    statement = machine.frames[-1].statement if machine.frames else None
+    if not isinstance(statement, nodes.Assign) or len(statement.targets) != 1:
+        return None
+    target, call = statement.targets[0], statement.value
+    if not isinstance(target, (nodes.Tuple, nodes.List)) or not isinstance(call, nodes.Call):
+        return None
+    if any(isinstance(each, nodes.Starred) for each in target.elements):
+        return None
+    func = call.func
+    if not isinstance(func, nodes.Attribute) or func.attr != name:
+        return None
+    pending: list[nodes.Node] = [*call.children]
+    inside: list[str] = []
+    while pending:
+        part = pending.pop()
+        inside += [part.attr] if isinstance(part, nodes.Attribute) else []
+        pending.extend(part.children)
+    return len(target.elements) if inside.count(name) == 1 else None
 
 
 def _require_sum(machine: Machine, name: str, size: int | None, sizes: Sequence[int | None] | None) -> None:
