@@ -85,9 +85,29 @@ def test_both_ways_are_told_of_what_gradients_decide(test: str, tmp_path: Path) 
 def test_what_a_block_of_its_own_says_is_known(test: str, mode: str, tmp_path: Path) -> None:
     body = f"with torch.{mode}():\n            asked = {test}\n        return self.a(x) if asked else self.b(x)"
     graph = predicted(tmp_path, NET.format(body=body), ["2x4"])
-    if "grad_fn" not in test or mode == "no_grad":
+    if test == "torch.is_grad_enabled()" or mode == "no_grad":  # else the caller may have entered inference mode
         assert told(graph, certain=True) == called(net(body), torch.ones(2, 4))
     assert set(called(net(body), torch.ones(2, 4))) <= set(told(graph, certain=False))
+
+
+RECORDED = ["self.a(x).requires_grad", "torch.is_grad_enabled()", "torch.is_inference_mode_enabled()"]
+_MODES = ("no_grad()", "enable_grad()", "inference_mode()", "inference_mode(False)")
+
+
+@pytest.mark.parametrize("test", RECORDED)
+@pytest.mark.parametrize("blocks", [*((one,) for one in _MODES), *((one, two) for one in _MODES for two in _MODES)])
+def test_inference_mode_stays_behind_what_is_entered_in_it(blocks: tuple[str, ...], test: str, tmp_path: Path) -> None:
+    line = ", ".join(f"torch.{each}" for each in blocks)
+    body = f"with {line}:\n            asked = {test}\n        return self.a(x) if asked else self.b(x)"
+    graph = predicted(tmp_path, NET.format(body=body), ["2x4"])
+    for caller in CALLERS:
+        with caller():
+            ran = called(net(body), torch.ones(2, 4))
+        rest = iter(ran)
+        assert all(each in rest for each in told(graph, certain=True))
+        assert set(ran) <= set(told(graph, certain=False))
+    if blocks[-1] == "inference_mode()" and "inference_mode(False)" not in blocks:
+        assert told(graph, certain=True) == ran
 
 
 @pytest.mark.parametrize(
