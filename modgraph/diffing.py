@@ -61,14 +61,15 @@ def diff(
 
     Raises:
         TargetError: a target, a file or a revision does not exist, or names more than one model.
-        GraphError: a file holds no graph, or nothing is known of one of the models.
+        GraphError: a file holds no graph, nothing is known of one of the models, or a graph that was made before is of
+            another mode than `mode`: beside a target, or where that is "train".
         InputError: an input cannot be read.
     """
     from modgraph.source.input_groups import parse_inputs
 
     options = TraceOptions(mode=mode)
     finder = GraphFinder(run=run, specs=parse_inputs(inputs or ()), path=path, options=options)
-    return compared(*finder.pair(old, new))
+    return compared(*finder.pair(old, new), mode=mode)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,19 +81,21 @@ class Found:
     """None where it comes from a file, which holds no source."""
 
 
-def compared(old: Found, new: Found, *, weights_alone: bool = False) -> Changes:
+def compared(old: Found, new: Found, *, weights_alone: bool = False, mode: Mode | None = None) -> Changes:
     """What changed.
 
     Args:
+        mode: in which both are to be compared, if it was said.
         weights_alone: it is asked for the keys of checkpoints: one side may be a file of weights, the other a model.
 
     Raises:
-        GraphError: nothing is known of one of the models.
+        GraphError: nothing is known of one of the models, or one is not of that mode.
     """
     from modgraph.changes import compare
 
     if not weights_alone:
         _require_like(old.graph, new.graph)
+        _require_mode(old, new, mode)
     at_hand = old.methods is not None and new.methods is not None
     return compare(old.graph, new.graph, methods=(old.methods, new.methods) if at_hand else None)  # type: ignore[arg-type]
 
@@ -218,6 +221,25 @@ def _require_like(old: Graph, new: Graph) -> None:
         " alone",
         hint=f"whether it fits the model: modgraph analyze {typed}",
     )
+
+
+def _require_mode(old: Found, new: Found, asked: Mode | None) -> None:
+    """Raises GraphError where a graph that was made before is of another mode than was asked for. Two such graphs are
+    compared as they are where nothing but the default was: what differs may be their modes."""
+    made_before = [side.methods is None for side in (old, new)]
+    if asked is None or (asked == TraceOptions().mode and all(made_before)):
+        return
+    for side, is_given, word in zip((old, new), made_before, ("old", "new"), strict=True):
+        held = side.graph.model.mode
+        if not is_given or held is None or held == asked:
+            continue
+        target = side.graph.model.target
+        named = f" of {target}" if target else ""
+        typed = f"modgraph analyze {shlex.quote(target or 'model.py:Net')} --mode {asked} --format json"
+        raise GraphError(
+            f"the {word} graph{named} was made in {held} mode, and both are to be compared in {asked} mode",
+            hint=f"make it in that mode: {typed}; or compare with --mode {held}",
+        )
 
 
 class GraphFinder:

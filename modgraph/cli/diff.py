@@ -75,7 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=get_args(Mode),
         default="eval",
         metavar="NAME",
-        help="eval, train; default: eval; of predictions too",
+        help="eval, train; default: eval; of predictions too; a file of a graph in another mode is refused",
     )
     run_group.add_argument("--profile", action="store_true", help="compare floating point operations too")
     run_group.add_argument("--timeout", type=seconds, metavar="SECONDS", help="for each run")
@@ -112,7 +112,7 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
         sides, entry = entered(*sides)
         inner, prefix = unwrapped(*sides)
     try:
-        changes = compared(*inner, weights_alone=weights_alone)
+        changes = compared(*inner, weights_alone=weights_alone, mode=arguments.mode)
     except GraphError as error:
         raise GraphError(f"not comparable: {error.message}", hint=error.hint) from error
     write_changes(changes, file, format, console, of_checkpoints=of_checkpoints)

@@ -210,3 +210,34 @@ def test_predictions_are_compared_in_the_mode_that_is_asked_for(tmp_path: Path, 
     assert ("calls 1 → 0" in capsys.readouterr().out) is (mode == "train")
     changes = modgraph.diff("old.py:Net", "new.py:Net", inputs=["x=2x8"], mode=mode)
     assert bool(changes) is (mode == "train") is bool(status)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "mode", "is_refused"),
+    [
+        ("eval.json", "eval.json", "train", True),
+        ("eval.json", "new.py:Net", "train", True),
+        ("new.py:Net", "eval.json", "train", True),
+        ("train.json", "eval.json", "train", True),
+        ("train.json", "new.py:Net", "eval", True),
+        ("train.json", "new.py:Net", "train", False),
+        ("eval.json", "new.py:Net", "eval", False),
+        ("train.json", "train.json", "eval", False),  # as they are, where nothing is said
+        ("eval.json", "train.json", "eval", False),
+    ],
+)
+def test_a_graph_of_another_mode_is_refused(tmp_path: Path, monkeypatch, capsys, old, new, mode, is_refused):
+    monkeypatch.chdir(tmp_path)
+    Path("new.py").write_text(MODES, encoding="utf-8")
+    for each in ("eval", "train"):
+        modgraph.predict("new.py:Net", inputs=["x=2x8"], mode=each).save(f"{each}.json")
+    status = main(["diff", old, new, "--input", "x=2x8", "--mode", mode])
+    assert (status == 2) is is_refused
+    assert (f"are to be compared in {mode} mode" in capsys.readouterr().err) is is_refused
+    sides = [modgraph.load(each) if each.endswith(".json") else each for each in (old, new)]
+    for one, other in ((old, new), sides):
+        if is_refused:
+            with pytest.raises(modgraph.GraphError, match=f"compared in {mode} mode"):
+                modgraph.diff(one, other, inputs=["x=2x8"], mode=mode)
+        else:
+            modgraph.diff(one, other, inputs=["x=2x8"], mode=mode)

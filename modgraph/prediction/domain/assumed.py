@@ -10,6 +10,7 @@ Plain = bool | int | float | str | None
 ENVIRONMENT = "os.environ"
 SET_ORDER = "the order of a set"
 PLACED = "the device of a tensor"
+DEFAULT_PLACE = "the default device"
 """What a run asks for that is no function; `Machine.asked` has these beside the functions' qualified names."""
 
 

@@ -22,6 +22,8 @@ class Guesses:
         """Of which a test asked whether they are something else."""
         self.refusals: list[str] = []
         """Why Python or torch refused paths while others went on."""
+        self.raised: set[str] = set()
+        """What was raised on paths while others went on, by the program too."""
 
     def doubts(self, value: Value) -> bool:
         """It is only taken for what it is: a test of that may come out either way."""

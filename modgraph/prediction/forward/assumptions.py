@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from modgraph.graph.model import Surroundings
-from modgraph.prediction.domain.assumed import ENVIRONMENT, PLACED, SET_ORDER, Assumed, Plain
+from modgraph.prediction.domain.assumed import DEFAULT_PLACE, ENVIRONMENT, PLACED, SET_ORDER, Assumed, Plain
 
 _DEVICES = ("cuda", "mps", "xpu", "mtia")
 _QUESTIONS: Mapping[str, tuple[str, ...]] = {
@@ -42,9 +42,10 @@ _NUMBERS: Mapping[str, tuple[str, ...]] = {"cuda": ("torch.cuda.device_count", "
 _OF_STATE: Mapping[str, tuple[str, ...]] = {
     "autocast": ("torch.is_autocast_enabled", "torch.is_autocast_cpu_enabled"),
     "placed": (PLACED,),
+    "default": (DEFAULT_PLACE,),
 }
 """Those that the program itself may answer otherwise, by a `with` (`knowledge/torch/autocasting.py`) or a device."""
-_FIELDS: Mapping[str, str] = {"placed": "cuda"}
+_FIELDS: Mapping[str, str] = {"placed": "cuda", "default": "cuda"}
 """The fields of `Surroundings` that have another name."""
 _NO_DEVICE = frozenset(
     {
@@ -58,6 +59,7 @@ _NO_DEVICE = frozenset(
 _SAID: Mapping[str, str] = {
     "cuda": "there is no GPU",
     "placed": "the model and its inputs are on the CPU",
+    "default": "tensors are made on the CPU",
     **dict.fromkeys(("tracing", "scripting", "compiling"), "nothing traces, scripts or compiles it"),
     "distributed": "there is no process group",
     "autocast": "no autocast is around it",
@@ -91,6 +93,7 @@ def with_words(surroundings: Surroundings, asked: Iterable[str]) -> Surroundings
 
 ASKED_IN_RUN: tuple[frozenset[str], ...] = (
     frozenset({PLACED}),
+    frozenset({DEFAULT_PLACE}),
     frozenset(name for each in ("tracing", "scripting", "compiling") for name in _QUESTIONS[each]),
 )
 """What `forward` may ask that is answered as usual in each run, also where nothing else is taken for granted: by what

@@ -1,15 +1,16 @@
-"""Whether what `forward` asks of its surroundings decides what it does: which calls, operations and arrows there are.
+"""Whether what `forward` asks of its surroundings decides what it does: which calls, operations and arrows there are,
+of which shapes and dtypes, and which inputs are refused.
 
 A program that asks where a tensor is, to make another one there, does the same on each device: nothing need be told.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 
 from modgraph.graph.build import GraphBuilder
-from modgraph.graph.model import Graph
+from modgraph.graph.model import Graph, TensorInfo
 from modgraph.prediction.answer.tree import build_graph
 from modgraph.prediction.domain.values import Address
 from modgraph.prediction.entry import Prediction
@@ -34,9 +35,15 @@ def _is_same(
     prediction: Prediction, target: Target, usual: Followed, training: bool | None, asked: frozenset[str]
 ) -> bool:
     other = follow(prediction, usual.specs, training, witnesses=usual.witnesses, guessed=usual.guessed, elsewhere=asked)
-    if other is None or _reason(other) != _reason(usual):
+    if other is None or _reason(other) != _reason(usual) or _refusing(other) != _refusing(usual):
         return False
     return _doing(prediction, target, other) == _doing(prediction, target, usual)
+
+
+def _refusing(run: Followed) -> tuple[object, ...]:
+    """What the run has asked of open sizes, and what was refused on some ways of it."""
+    needed = frozenset() if run.conditions is None else frozenset(run.conditions.needed)
+    return needed, run.raised
 
 
 def _reason(run: Followed) -> str | None:
@@ -46,7 +53,10 @@ def _reason(run: Followed) -> str | None:
 def _doing(prediction: Prediction, target: Target, run: Followed) -> tuple[object, ...]:
     graph = build_graph(prediction, target, partial(_extend, run))
     return (
-        tuple((each.module, each.parent, each.direct, each.certain, each.condition) for each in graph.calls),
+        tuple(
+            (each.module, each.parent, each.direct, each.certain, each.condition, _of(each.inputs), _of(each.outputs))
+            for each in graph.calls
+        ),
         tuple((each.name, each.call, each.certain, each.condition) for each in graph.operations),
         _arrows(graph),
     )
@@ -57,4 +67,11 @@ def _extend(run: Followed, builder: GraphBuilder, paths: Mapping[Address, str], 
 
 
 def _arrows(graph: Graph) -> frozenset[tuple[object, ...]]:
-    return frozenset((each.producer, each.consumer, each.certain, each.condition) for each in graph.edges)
+    return frozenset(
+        (each.producer, each.consumer, each.certain, each.condition, _of((each.tensor,))) for each in graph.edges
+    )
+
+
+def _of(tensors: Iterable[TensorInfo]) -> tuple[object, ...]:
+    """Without their devices, which are other ones."""
+    return tuple((each.name, each.shape, each.dtype) for each in tensors)

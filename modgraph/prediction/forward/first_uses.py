@@ -66,7 +66,7 @@ _SAME_KIND = frozenset(
 )
 """Operations that keep the kind of the numbers that they are given first."""
 _CASTS = frozenset({"long", "int", "to", "type"})
-"""Operations that give whole numbers of what are some as a rule, though they need not be."""
+"""Operations that give whole numbers of what are some as a rule, though they need not be: that proves nothing."""
 _SPATIAL = {1: ("length",), 2: ("h", "w"), 3: ("d", "h", "w")}
 
 
@@ -77,11 +77,12 @@ def first_wishes(machine: Interpreter, followed: Followed) -> Mapping[str, Wish]
     return reader.wishes
 
 
-def whole_numbers(machine: Interpreter, followed: Followed) -> frozenset[str]:
-    """The names of the inputs that are used where torch takes whole numbers alone, as indices, classes or lengths."""
+def whole_numbers(machine: Interpreter, followed: Followed) -> tuple[frozenset[str], frozenset[str]]:
+    """The names of the inputs that are used where torch takes whole numbers alone, as indices, classes or lengths; and
+    of those that are so when they have been cast, which floating point numbers may be."""
     reader = _Reader(machine, followed)
     reader.read(followed.events)
-    return frozenset(reader.whole)
+    return frozenset(reader.whole), frozenset(reader.cast - reader.whole)
 
 
 def joined_with(machine: Interpreter, followed: Followed) -> Mapping[str, tuple[int | None, ...]]:
@@ -122,7 +123,13 @@ class _Reader:
         self.wishes: dict[str, Wish] = {}
         self.of_kind = dict(followed.given)
         """By address: the input that a tensor is, or has the numbers of, as whole ones or as they are."""
+        self.casts: set[int] = set()
+        """Addresses of those that have been cast on the way."""
+        self.of_casts: set[str] = set()
+        """Inputs of which is known alone what a layer wants of them as they have been cast."""
         self.whole: set[str] = set()
+        self.cast: set[str] = set()
+        """Inputs that are whole numbers, or are cast to such."""
         self.joined: dict[str, tuple[int | None, ...]] = {}
         self.open: list[Sequence[Seen]] = []
         self.dtype: str | None = None
@@ -164,7 +171,16 @@ class _Reader:
             is_direct = any(self.given.get(index) == name for index in seen.indices)
             if dtype is not None and self.of_kind.keys().isdisjoint(seen.indices):
                 dtype = self.dtype = None  # of what is made of an input, as where its largest numbers are
-            self.wishes.setdefault(name, Wish(places, dtype or self.dtype, seen.shape, from_behind, is_direct))
+            wanted = Wish(places, dtype or self.dtype, seen.shape, from_behind, is_direct)
+            if name not in self.wishes and dtype is not None and self._is_cast(seen):
+                self.of_casts.add(name)
+            elif name in self.of_casts and not self._is_cast(seen) and not self.of_kind.keys().isdisjoint(seen.indices):
+                self.of_casts.discard(name)
+                self.wishes.pop(name)
+            self.wishes.setdefault(name, wanted)
+
+    def _is_cast(self, seen: Seen) -> bool:
+        return not self.casts.isdisjoint(seen.indices)
 
     def enter(self, module: Address, inputs: Sequence[Seen]) -> None:
         held = self.state.find(module, ModuleObject)
@@ -216,14 +232,19 @@ class _Reader:
         wanted = _WHOLE.get(last, ())
         for each in event.inputs:
             names = {self.of_kind[index] for index in each.indices if index in self.of_kind}
+            is_cast = self._is_cast(each)
             if each.name in wanted:
-                self.whole |= names
+                found = self.cast if is_cast else self.whole
+                found |= names
                 if last == "_pack_padded_sequence" and len(names) == 1:  # one length for each of the batch
                     is_direct = any(index in self.given for index in each.indices)
                     self.wishes.setdefault(next(iter(names)), Wish(("batch",), "int64", each.shape, False, is_direct))
             for made in event.outputs if each.name in ("args[0]", "input") and len(names) == 1 else ():
-                if last in _CASTS or (last in _SAME_KIND and made.dtype == each.dtype):
+                is_same = last in _SAME_KIND and made.dtype == each.dtype
+                if last in _CASTS or is_same:
                     self.of_kind.update(dict.fromkeys(made.indices, next(iter(names))))
+                if is_cast or (last in _CASTS and (made.dtype is None or not is_same)):
+                    self.casts.update(made.indices)
 
     def _join(self, inputs: Sequence[Seen]) -> None:
         shape = next((each.shape for each in inputs if each.shape), None)

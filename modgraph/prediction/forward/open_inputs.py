@@ -64,6 +64,8 @@ class _Tries:
     left: int = MOST_RUNS
     guessed: frozenset[str] = frozenset()
     """What is taken for a tensor, or for a mapping, as nobody has said what it is."""
+    goes_by_casts: bool = True
+    """What is cast to whole numbers is taken for such, where nothing else is known of it."""
 
     def run(self, given: Sequence[Given], witnesses: Mapping[str, int]) -> Followed | None:
         self.left -= 1
@@ -82,6 +84,8 @@ class _Shape:
     is_direct: bool = True
     is_of_indices: bool = False
     """Of any number of dimensions, for all that the layer says."""
+    is_cast: bool = False
+    """It is taken for whole numbers as it is cast to such."""
 
     def named(self, place: int) -> str:
         return f"{self.word}_{place}"
@@ -374,6 +378,9 @@ def _found(tries: _Tries, wanted: Sequence[_Wanted]) -> Followed | None:
     found = _with_rank(tries, wanted, shapes, found)
     found = _together(tries, wanted, shapes, found)
     if found is None or found.is_refused:
+        if tries.left > 0 and any(shape.is_cast for shape in shapes.values()):
+            tries.goes_by_casts = False
+            return _found(tries, wanted)
         return _told_of_refused(tries, unshaped, found)
     if not any(shape.is_known for shape in shapes.values()):
         return _of_one_rank(tries, wanted, shapes) or found
@@ -383,8 +390,12 @@ def _found(tries: _Tries, wanted: Sequence[_Wanted]) -> Followed | None:
 def _with_whole_numbers(
     tries: _Tries, wanted: Sequence[_Wanted], shapes: Mapping[str, _Shape], unshaped: Followed
 ) -> Followed:
-    """Says of inputs that their use proves them to be whole numbers; the run on inputs without shapes, with that."""
-    proven = whole_numbers(tries.prediction.machine, unshaped)
+    """Says of inputs that their use proves them to be whole numbers, and of those of which nothing else is known that
+    they are cast to such; the run on inputs without shapes, with that."""
+    proven, cast = whole_numbers(tries.prediction.machine, unshaped)
+    for name in cast & shapes.keys() if tries.goes_by_casts else ():
+        shapes[name].is_cast = shapes[name].dtype is None and not shapes[name].is_known
+    proven |= {name for name, shape in shapes.items() if shape.is_cast}
     found = [shape for shape in shapes.values() if shape.name in proven and shape.dtype != _INDICES]
     for shape in found:
         shape.is_known = shape.is_known and shape.dtype is None  # else a layer takes what is made of it

@@ -104,6 +104,8 @@ class Followed:
     """Those of them of which a test asked whether they are something else."""
     refusals: tuple[str, ...] = ()
     """Why Python or torch refused some ways, while others went on."""
+    raised: frozenset[str] = frozenset()
+    """What was raised on some ways, while others went on: by the program, too."""
     came_out: Mapping[tuple[str, SourceLocation | None], frozenset[bool]] = field(default_factory=dict)
     """By text and place: how its tests have come out."""
     known: Mapping[Symbol, int] = field(default_factory=dict)
@@ -246,6 +248,7 @@ def _follow(machine: Interpreter, root: Address, inputs: Sequence[Given], way: _
         guessed=way.guessed,
         doubted=frozenset(machine.guesses.doubted),
         refusals=tuple(machine.guesses.refusals),
+        raised=frozenset(machine.guesses.raised),
         came_out=machine.came_out or {},
         open_output=_open_output(machine, results),
     )

@@ -31,6 +31,7 @@ def note(machine: Machine, raised: Sequence[Raised]) -> None:
     """Why Python or torch refused paths, while others go on: it may be for what an input is taken for."""
     if machine.is_recording and not any(isinstance(each, Guard) and each.expects for each in machine.guards):
         machine.guesses.refusals += [unknown(each).reason for each in raised if each.is_of_rule]
+        machine.guesses.raised.update(unknown(each).reason for each in raised)
 
 
 def tell(machine: Machine, raised: Sequence[tuple[Raised, State]], reason: str) -> None:

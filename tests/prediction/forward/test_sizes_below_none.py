@@ -49,6 +49,8 @@ MADE = [
     "torch.stft(torch.ones(64), n - 5, return_complex=True)", "torch.fft.fftshift(x, (0, n - 5))",
     "torch.stft(torch.ones(64), 8, window=torch.ones(n), return_complex=True)",
     "torch.istft(torch.ones(5, 6, dtype=torch.complex64), 8, hop_length=n - 3)",
+    "torch.istft(torch.ones(3, 6, dtype=torch.complex64), n - 3)", "torch.linalg.tensorinv(torch.eye(6).view(2, 3, 6), 13 - n)",
+    "F.native_channel_shuffle(torch.ones(2, 4, 9, 9), n - 7)",
     # steps
     "x[:, :: n - 5]", "x.unfold(1, 2, n - 5)",
     # numbers of functions

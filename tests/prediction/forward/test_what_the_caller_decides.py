@@ -85,9 +85,30 @@ def test_both_ways_are_told_of_what_gradients_decide(test: str, tmp_path: Path) 
 def test_what_a_block_of_its_own_says_is_known(test: str, mode: str, tmp_path: Path) -> None:
     body = f"with torch.{mode}():\n            asked = {test}\n        return self.a(x) if asked else self.b(x)"
     graph = predicted(tmp_path, NET.format(body=body), ["2x4"])
-    if "grad_fn" not in test or mode == "no_grad":
+    if test == "torch.is_grad_enabled()" or mode == "no_grad":  # else the caller may have entered inference mode
         assert told(graph, certain=True) == called(net(body), torch.ones(2, 4))
     assert set(called(net(body), torch.ones(2, 4))) <= set(told(graph, certain=False))
+
+
+RECORDED = ["self.a(x).requires_grad", "torch.is_grad_enabled()", "torch.is_inference_mode_enabled()"]
+_MODES = ("no_grad()", "enable_grad()", "inference_mode()", "inference_mode(False)")
+
+
+@pytest.mark.parametrize("test", RECORDED)
+@pytest.mark.parametrize("blocks", [*((one,) for one in _MODES), *((one, two) for one in _MODES for two in _MODES)])
+def test_inference_mode_stays_behind_what_is_entered_in_it(blocks: tuple[str, ...], test: str, tmp_path: Path) -> None:
+    line = ", ".join(f"torch.{each}" for each in blocks)
+    body = f"with {line}:\n            asked = {test}\n        return self.a(x) if asked else self.b(x)"
+    graph = predicted(tmp_path, NET.format(body=body), ["2x4"])
+    model, given = net(body), torch.ones(2, 4)
+    for caller in CALLERS:
+        with caller():
+            ran = called(model, given)
+        rest = iter(ran)
+        assert all(each in rest for each in told(graph, certain=True))
+        assert set(ran) <= set(told(graph, certain=False))
+    if blocks[-1].startswith("inference_mode"):
+        assert told(graph, certain=True) == ran
 
 
 @pytest.mark.parametrize(
@@ -103,6 +124,10 @@ def test_what_is_refused_with_gradients_alone_is_not_said_to_fail(line: str, tmp
 PLACES = [
     "x.is_cuda", "not x.is_cpu", "x.device.type == 'cuda'", "x.device.type != 'cpu'", "self.a.weight.is_cuda",
     "x.device != torch.device('cpu')", "str(x.device).startswith('cuda')", "x.device.index is not None",
+    *(f"x.is_{kind}" for kind in ("meta", "mps", "xpu", "xla", "mtia")),
+    *(f"x.device.type == {kind!r}" for kind in ("mps", "xpu", "meta", "hpu")),
+    "x.device == torch.device('cuda:1')", "x.device == torch.device('cuda')", "x.device.index == 1",
+    "x.type().startswith('torch.cuda')", "x.type() != 'torch.FloatTensor'", "torch.get_default_device().type == 'cuda'",
 ]  # fmt: skip
 COMPILED = [
     "torch.compiler.is_compiling()", "torch.jit.is_scripting()", "torch.jit.is_tracing()", "torch.onnx.is_in_onnx_export()",
@@ -131,6 +156,45 @@ def test_what_is_taken_for_granted_is_told(test: str, tmp_path: Path) -> None:
 )
 def test_nothing_is_told_where_it_decides_nothing(body: str, tmp_path: Path) -> None:
     assert predicted(tmp_path, NET.format(body=body), ["2x4"]).model.assumed is None
+
+
+OF_SHAPES = {
+    "a shape": "y = self.b(x)\n        return y[:, :4] if x.is_cuda else y[:, :2]",
+    "a dtype": "return self.b(x).to(torch.float16 if x.is_cuda else torch.float64)",
+    "a size": "assert not x.is_cuda or x.shape[0] <= 16\n        return self.b(x)",
+    "a refusal": "if x.is_mps:\n            raise RuntimeError('no')\n        return self.b(x)",
+    "one of torch": "if x.device.type == 'xpu':\n            x.view(3, 5)\n        return self.b(x)",
+}
+
+
+@pytest.mark.parametrize("given", [["2x4"], []])
+@pytest.mark.parametrize("case", OF_SHAPES)
+def test_shapes_and_refusals_that_a_device_decides_are_told(case: str, given: list[str], tmp_path: Path) -> None:
+    if case == "a size" and given:
+        pytest.skip("two rows are taken on each device")
+    graph = predicted(tmp_path, NET.format(body=OF_SHAPES[case]), given)
+    assert graph.model.assumed is not None
+    assert "CPU" in graph.model.assumed.text
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "x = x.view(x.shape[0] // 2, -1, 4)\n        return self.a(x.to(x.device)) + torch.ones(4, device=x.device)",
+        "y = torch.arange(x.shape[0], device=x.device)\n        return self.a(x)[y]",
+    ],
+)
+def test_nothing_is_told_of_open_sizes_where_a_device_decides_nothing(body: str, tmp_path: Path) -> None:
+    graph = predicted(tmp_path, NET.format(body=body), [])
+    assert graph.model.assumed is None
+    assert told(graph, certain=True) == ["a"]
+
+
+@pytest.mark.parametrize("test", ["x.is_pinned()", "x.is_shared()", "x.is_inference()", "torch.is_inference(x)"])
+def test_both_ways_are_told_of_how_memory_was_come_by(test: str, tmp_path: Path) -> None:
+    graph = predicted(tmp_path, NET.format(body=f"return self.a(x) if {test} else self.b(x)"), ["2x4"])
+    assert not graph.problems
+    assert (told(graph, certain=True), set(told(graph, certain=False))) == ([], {"a", "b"})
 
 
 @pytest.mark.parametrize("name", ["cuda", "hip", "xpu"])

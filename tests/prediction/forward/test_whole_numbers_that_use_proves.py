@@ -66,6 +66,43 @@ def test_nothing_is_proven_of_what_is_made_of_others(body: str, tmp_path: Path) 
     assert dtype_of(tmp_path, body) != "int64"
 
 
+CAST = [
+    "h.gather(1, {y}.long())", "F.one_hot({y}.long(), 9)", "h.index_select(0, {y}.int()[:, 0])", "self.e({y}.long())",
+    "h.gather(1, {y}.to(torch.int64))", "h.gather(1, {y}.type(torch.long))", "torch.take(h, {y}.long())",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("body", CAST)
+def test_a_cast_says_what_nothing_else_does(body: str, tmp_path: Path) -> None:
+    body = body.format(y="y")
+    assert takes(body, torch.zeros(3, 4))
+    assert takes(body, torch.zeros(3, 4, dtype=torch.int64))
+    assert dtype_of(tmp_path, body) == "int64"
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+@pytest.mark.parametrize("body", CAST)
+def test_a_cast_proves_nothing_of_what_a_layer_computes_with(body: str, is_first: bool, tmp_path: Path) -> None:
+    """The layer takes no whole numbers."""
+    parts = ("self.a(y)", body.format(y="y"))
+    body = "({}, {})".format(*(parts if is_first else parts[::-1]))
+    text = NET.format(body=body, is_changed=True)
+    graph = predicted(tmp_path, text, [])
+    (given,) = (each for each in graph.model.inputs if each.name == "y")
+    assert (given.tensors[0].shape, given.tensors[0].dtype) == (("batch", 4), "float32")
+    assert takes(body, torch.zeros(3, 4))
+    assert not takes(body, torch.zeros(3, 4, dtype=torch.int64))
+
+
+def test_where_a_cast_is_of_numbers_with_fractions_shapes_stay(tmp_path: Path) -> None:
+    body = "F.binary_cross_entropy(h.sigmoid(), y), h.gather(1, y.long())"
+    assert takes(body, torch.zeros(3, 4))
+    assert not takes(body, torch.zeros(3, 4, dtype=torch.int64))
+    graph = predicted(tmp_path, NET.format(body=body, is_changed=True), [])
+    assert {each.name: each.tensors[0].shape for each in graph.model.inputs}["x"] == ("batch", 4)
+    assert not graph.problems
+
+
 def test_lengths_are_whole_numbers(tmp_path: Path) -> None:
     body = "self.r(nn.utils.rnn.pack_padded_sequence(x, y.cpu(), True, enforce_sorted=False))[1]"
     assert dtype_of(tmp_path, body) == "int64"

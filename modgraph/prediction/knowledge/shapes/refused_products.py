@@ -6,6 +6,7 @@ Source: ATen/native/Cross.cpp, LinearAlgebraUtils.h, BatchLinearAlgebra.cpp, Dis
 from __future__ import annotations
 
 import itertools
+import math
 
 from modgraph.names import last_name
 from modgraph.prediction.domain.calling import Arguments
@@ -77,6 +78,22 @@ def solved(arguments: Arguments, machine: Machine) -> None:
         refuse(machine, f"linalg.solve: incompatible shapes of A and B: {told(left)} and {told(right)}")
     if len(right) > 1:
         require_joint(machine, left[:-2], right[:-2])
+
+
+@demands("torch.linalg.tensorinv")
+def inverted(arguments: Arguments, machine: Machine) -> None:
+    """As many numbers before a dimension as from it on."""
+    shape, place = given(arguments, machine, 0, "A").shape, number(arguments.get(1, "ind", Constant(2)))
+    if shape is None or place is None or place < 1:
+        return
+    if place > len(shape):
+        refuse(machine, f"linalg.tensorinv: ind={place} is beyond {told(shape)}")
+    sizes = [each for each in shape if each is not None]
+    if len(sizes) != len(shape):
+        return
+    one, other = math.prod(sizes[:place]), math.prod(sizes[place:])
+    if one != other:
+        refuse(machine, f"linalg.tensorinv: prod(self.shape[ind:]) == prod(self.shape[:ind]), but got {other} != {one}")
 
 
 @demands("torch.linalg.lstsq")

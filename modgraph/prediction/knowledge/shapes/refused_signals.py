@@ -75,6 +75,8 @@ def long_again(arguments: Arguments, machine: Machine) -> None:
     window = width if arguments.get(3, "win_length", NONE) == NONE else asked
     if is_larger(1, hop) or is_larger(hop, window) or is_larger(1, window) or is_larger(window, width):
         refuse(machine, f"istft: n_fft={width}, hop_length={hop}, win_length={window} do not fit")
+    if hop is None and arguments.get(2, "hop_length", NONE) == NONE and is_larger(4, width):
+        refuse(machine, f"istft: a quarter of n_fft={width} leaves no hop_length")
     _require_window(arguments, machine, "istft", window)
     one_side = arguments.get(7, "onesided", NONE)
     half = True if one_side == NONE else machine.truth(one_side)
@@ -84,7 +86,7 @@ def long_again(arguments: Arguments, machine: Machine) -> None:
     if is_other and (one_side != NONE or differ(source.shape[-2], width)):
         refuse(machine, f"istft: {told(source.shape)} are not spectra of {width} numbers")
     is_cut = machine.truth(arguments.get(5, "center", TRUE)) and arguments.get(8, "length", NONE) == NONE
-    if is_cut and is_larger(2, source.shape[-1]):
+    if is_cut and (is_larger(2, source.shape[-1]) or is_larger(2, width)):
         refuse(machine, f"istft: nothing is left of {told(source.shape)} between its ends")
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from modgraph.prediction.code.fallible_calls import DEVICE, NOT_KNOWN
+from modgraph.prediction.domain.assumed import DEFAULT_PLACE
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import DERIVED, ListObject, TensorObject
@@ -59,7 +60,10 @@ def set_default(arguments: Arguments, machine: Machine) -> Value:
 
 @models("torch.get_default_device")
 def default(arguments: Arguments, machine: Machine) -> Value:
-    name = default_device(machine)
+    """Where the program has said nothing of it, the caller of a model may have: that it is the processor is taken for
+    granted."""
+    is_said = _ENTERED in machine.state.globals or machine.state.bound(_DEFAULT) is not None
+    name = None if not is_said and machine.asks(DEFAULT_PLACE) else default_device(machine)
     return number_unknown(machine, NOT_KNOWN) if name is None else Device(name)
 
 

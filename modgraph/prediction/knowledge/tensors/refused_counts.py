@@ -105,13 +105,15 @@ def divided(arguments: Arguments, machine: Machine) -> None:
         refuse(machine, "ZeroDivisionError: alpha cannot be 0 for CELU")
 
 
-@demands("torch.native_channel_shuffle")
+@demands("torch.native_channel_shuffle", f"{_FUNCTIONAL}.native_channel_shuffle")
 def shuffled(arguments: Arguments, machine: Machine) -> None:
     """Groups of as many channels."""
     groups, shape = real(arguments.get(1, "groups", NONE)), given(arguments, machine, 0, "input").shape
     if groups is not None and groups < 1:
         refuse(machine, f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
-    channels = shape[1] if shape is not None and len(shape) > 2 else None
+    if shape is not None and len(shape) < 3:
+        refuse(machine, f"channel_shuffle expects input with > 2 dims, but got {len(shape)}")
+    channels = None if shape is None else shape[1]
     if groups is not None and channels is not None and channels % groups:
         refuse(machine, f"Number of channels must be divisible by groups. Got {channels} channels and {groups} groups.")
 

@@ -44,7 +44,7 @@ SEVERAL_METHODS = """
 """Methods of Tensor that do."""
 
 ASKING = """
-    can_cast get_device is_conj is_distributed is_inference is_neg is_nonzero is_same_size is_signed
+    can_cast get_device is_conj is_distributed is_neg is_nonzero is_same_size is_signed
     q_per_channel_axis q_scale q_zero_point
 """.split()  # noqa: SIM905 a long table reads better as text
 """Functions of `torch` that say something of a tensor, and change nothing."""
@@ -85,16 +85,16 @@ IN_PLACE_FUNCTIONS = """
 
 OTHER_METHODS = """
      as_strided_scatter const_data_ptr data_ptr dense_dim dim_order element_size get_device
-    is_coalesced is_conj is_distributed is_inference is_neg is_nonzero is_pinned is_same_size is_set_to
-    is_shared is_signed module_load new_empty_strided q_per_channel_axis q_per_channel_scales
+    is_coalesced is_conj is_distributed is_neg is_nonzero is_same_size is_set_to
+    is_signed module_load new_empty_strided q_per_channel_axis q_per_channel_scales
     q_per_channel_zero_points q_scale q_zero_point qscheme record_stream register_post_accumulate_grad_hook
     reinforce sparse_dim storage storage_offset storage_type stride untyped_storage
 """.split()  # noqa: SIM905 a long table reads better as text
 """Methods that give something else."""
 
 PROPERTIES = """
-    grad_dtype is_ipu is_maia is_mkldnn is_mps is_mtia is_nested is_quantized is_sparse is_sparse_csr
-    is_vulkan is_xla is_xpu itemsize layout name nbytes output_nr retains_grad volatile
+    grad_dtype is_mkldnn is_nested is_quantized is_sparse is_sparse_csr
+    itemsize layout name nbytes output_nr retains_grad volatile
 """.split()  # noqa: SIM905 a long table reads better as text
 """Properties of Tensor."""
 

@@ -134,10 +134,10 @@ def device(arguments: Arguments, machine: Machine) -> Value:
 
 
 def place_of(arguments: Arguments, machine: Machine) -> str | None:
-    """The name of the device that a tensor is on. Which of those there are is for the caller of a model to say: that it
-    is the processor is taken for granted."""
+    """The name of the device that a tensor is on, None where that is not known. Which of those there are is for the
+    caller of a model to say: that it is the processor is taken for granted, and elsewhere it is any."""
     name = source_of(arguments, machine).device
-    return "cuda:0" if name == "cpu" and machine.asks(PLACED) else name
+    return None if name == "cpu" and machine.asks(PLACED) else name
 
 
 @models(f"{TENSOR}.@requires_grad", f"{TENSOR}.@is_leaf")
@@ -202,12 +202,21 @@ def without_effect(arguments: Arguments, machine: Machine) -> Value:
     return NONE
 
 
-@models(f"{TENSOR}.@is_cuda", f"{TENSOR}.@is_meta", f"{TENSOR}.@is_cpu")
+_KINDS = ("cpu", "cuda", "ipu", "maia", "meta", "mps", "mtia", "vulkan", "xla", "xpu")
+
+
+@models(*(f"{TENSOR}.@is_{kind}" for kind in _KINDS))
 def placed(arguments: Arguments, machine: Machine) -> Value:
     name = place_of(arguments, machine)
     if not name:
         return number_unknown(machine, "the device is not known")
     return Constant(name.partition(":")[0] == arguments.function.rpartition("is_")[2])
+
+
+@models(f"{TENSOR}.is_pinned", f"{TENSOR}.is_shared", *both("is_inference"))
+def memory_asked(arguments: Arguments, machine: Machine) -> Value:
+    """How the memory of a tensor was come by is for the caller of a model to say."""
+    return number_unknown(machine, "how the memory of a tensor was come by is not known")
 
 
 @models(f"{TENSOR}.is_floating_point", f"{TENSOR}.is_complex", "torch.is_complex", f"{TENSOR}.is_contiguous")

@@ -36,6 +36,17 @@ from modgraph.source.code_text import code_text
 
 _MODES = ("torch", "<gradients>")
 """Where a state keeps the contexts that are entered, the innermost last; there is no entry outside of all."""
+_INFERRING = Constant("inference")
+"""Among these: inference mode, in which nothing is recorded, also where gradients are switched on again."""
+_NOT_INFERRING = Constant("no inference")
+"""Among these: outside of inference mode, where gradients are switched on."""
+_CONTEXTS = {
+    "torch._with_gradients": TRUE,
+    "torch._without_gradients": FALSE,
+    "torch._in_inference": _INFERRING,
+    "torch._beside_inference": _NOT_INFERRING,
+}
+"""What is entered with each."""
 _UNSURE = ("torch", "<gradients set>")
 """Set where `set_grad_enabled` was called, which is a context and a statement."""
 
@@ -51,26 +62,30 @@ def context(arguments: Arguments, machine: Machine) -> Value:
     given = arguments.positional
     if given and not isinstance(given[0], (Constant, Unknown)):
         return given[0]
+    if arguments.function in _INFERENCE and arguments.open is None:
+        mode = machine.truth(arguments.get(0, "mode", TRUE))
+        if mode is not None:
+            return KnownFunction("torch._in_inference" if mode else "torch._beside_inference")
     if arguments.function in _SET or given or arguments.keywords:
         machine.state.globals[_UNSURE] = TRUE
         return KnownFunction("torch._transparent")
     return KnownFunction("torch._with_gradients" if arguments.function in _ON else "torch._without_gradients")
 
 
-@models("torch._with_gradients", "torch._without_gradients")
+@models(*_CONTEXTS)
 def decorated(arguments: Arguments, machine: Machine) -> Value:
     """The function; what its decorators say is looked at where it runs."""
     return arguments.positional[0] if arguments.positional else NONE
 
 
-@models("torch._with_gradients.__enter__", "torch._without_gradients.__enter__")
+@models(*(f"{each}.__enter__" for each in _CONTEXTS))
 def enter(arguments: Arguments, machine: Machine) -> Value:
-    mode = FALSE if "without" in arguments.function else TRUE
+    mode = _CONTEXTS[arguments.function.removesuffix(".__enter__")]
     machine.state.globals[_MODES] = TupleValue((*_entered(machine), mode))
     return NONE
 
 
-@models("torch._with_gradients.__exit__", "torch._without_gradients.__exit__")
+@models(*(f"{each}.__exit__" for each in _CONTEXTS))
 def leave(arguments: Arguments, machine: Machine) -> Value:
     left = _entered(machine)[:-1]
     if left:
@@ -88,28 +103,52 @@ def _entered(machine: Machine) -> tuple[Value, ...]:
 def are_recorded(machine: Machine) -> bool | None:
     """Whether an operation here is recorded for gradients; None where that is not known, as of what `forward` computes
     with no `with` of its own around it."""
+    enabled, inferring = _are_enabled(machine), _is_inferring(machine)
+    if enabled is False or inferring:
+        return False
+    return None if enabled is None or inferring is None else True
+
+
+def _are_enabled(machine: Machine) -> bool | None:
+    """Whether gradients are switched on, which the innermost context says, in inference mode too; None where that is
+    not known."""
     if _UNSURE in machine.state.globals or _may_be_decorated(machine):
         return None
     held = machine.state.globals.get(_MODES)
     if held is None:
         return None if machine.is_recording else True  # of `forward`, its caller decides
-    return machine.truth(held.items[-1]) if isinstance(held, TupleValue) and held.items else None
+    last = held.items[-1] if isinstance(held, TupleValue) and held.items else None
+    return None if last is None else last in (TRUE, _NOT_INFERRING)
+
+
+def _is_inferring(machine: Machine) -> bool | None:
+    """Whether it is inference mode, in which nothing is recorded though gradients may be switched on again; None where
+    that is not known."""
+    if _UNSURE in machine.state.globals or _may_be_decorated(machine):
+        return None
+    said = [each for each in _entered(machine) if each in (_INFERRING, _NOT_INFERRING)]
+    if said:
+        return said[-1] == _INFERRING
+    return None if machine.is_recording else False  # of `forward`, its caller decides
 
 
 @models("torch.is_grad_enabled")
 def asked(arguments: Arguments, machine: Machine) -> Value:
     """Torch itself asks whether it may take a shorter way, which calls no layers: that is not gone, as in a trace."""
-    recorded = are_recorded(machine)
-    if recorded is None and machine.is_recording and machine.is_asked_by_torch:
+    enabled = _are_enabled(machine)
+    if enabled is None and machine.is_recording and machine.is_asked_by_torch:
         return TRUE
-    if recorded is None:
+    if enabled is None:
         return Unknown("depends on where gradients are recorded", machine.where, inert=True)
-    return Constant(recorded)
+    return Constant(enabled)
 
 
 @models("torch.is_inference_mode_enabled", "torch.is_anomaly_enabled", "torch.is_anomaly_check_nan_enabled")
 def asked_of_caller(arguments: Arguments, machine: Machine) -> Value:
-    """What a `with` around the model decides."""
+    """What a `with` around the model decides, but of inference mode that the program enters or leaves itself."""
+    inferring = _is_inferring(machine) if "inference" in arguments.function else None
+    if inferring is not None and machine.is_recording:
+        return Constant(inferring)
     return Unknown(f"depends on what is around the call ({arguments.function})", machine.where, inert=True)
 
 
