@@ -72,6 +72,26 @@ OPEN = {
         "y = torch.ones(2, 4)\n        for _ in range(int(x.max() > 1)):\n            if x.sum() > 0: y = self.a(x)\n"
         "            else: y = self.b(x)\n        return y"
     ),
+    "in a loop of one line": (
+        "y = torch.ones(2, 4)\n"
+        "        for _ in range(int(x.max() > 1)): y = self.a(x) if x.sum() > 0 else self.b(x)\n        return y"
+    ),
+    "in a loop of one line, of no tensor": (
+        "y, n = torch.ones(2, 4), len(str(x))\n"
+        "        for _ in range(int(x.max() > 1)): y = self.a(x) if n > 9 else self.b(x)\n        return y"
+    ),
+    "in a `while` of one line": (
+        "y = torch.ones(2, 4)\n"
+        "        while x.max() > 1: x, y = x - 1, (self.a(x) if x.sum() > 0 else self.b(x))\n        return y"
+    ),
+    "in a `while` of one line that counts": (
+        "y = torch.ones(2, 4); i = 0\n        while i < int(x.max() > 1): i += 1; "
+        "y = self.a(x) if x.sum() > 0 else self.b(x)\n        return y"
+    ),
+    "in a comprehension": (
+        "z = [self.a(x) if i.sum() > 0 else self.b(x) for i in x.relu().nonzero()]\n"
+        "        return z[0] if z else torch.ones(2, 4)"
+    ),
     "of what another test has chosen": (
         "t, u = x * 2, torch.ones(2, 4)\n        y = x if x.max() > 1 else u\n"
         "        if u.sum() > 0: return self.a(y)\n        return self.b(y)"

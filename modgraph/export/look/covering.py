@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from modgraph.graph.doubts import DEPENDS
 from modgraph.graph.model import Condition, Graph, Operation
 from modgraph.graph.occurrences import Link, Occurrence
+from modgraph.names import last_name
 from modgraph.prediction.domain.conditions_told import negated, tests_in
+from modgraph.source.quiet import python_tree
 
 MOST_WAYS = 32
 """Conditions that are held against each other; of more nothing is said."""
@@ -76,10 +80,13 @@ class Covering:
         led_by = one.tests[:-1]
         found: list[Condition | None] = []
         for call in around:
-            computed = [each for each in self._operations(one.file, one.line) if each.call == call]
-            computed = [each for each in computed if _tests_of(each) == led_by]
+            there = [(each, _tests_of(each)) for each in self._operations(one.file, one.line) if each.call == call]
+            if not all(_is_beside(tests, led_by, (one.tests[-1], other.tests[-1])) for _, tests in there):
+                return None  # a loop stands in the line, of which there may be no turn
+            computed = [each for each, tests in there if tests == led_by]
             names = {each.name for each in computed}
-            if names and len(names) == len(computed):
+            asked = _called_in(one.tests[-1])
+            if asked and asked <= {last_name(each) for each in names} and len(names) == len(computed):
                 found.append(computed[0].condition)
         if len(found) != 1:
             return None
@@ -104,6 +111,24 @@ def _part(one: _Way, other: _Way) -> bool:
         return False
     last, contrary = one.tests[-1], other.tests[-1]
     return negated(last) == contrary or negated(contrary) == last
+
+
+def _is_beside(tests: tuple[str, ...] | None, led_by: tuple[str, ...], ways: tuple[str, str]) -> bool:
+    """What has to hold for an operation is known: a part of what leads to a test, or more, as that test comes out."""
+    if tests is None:
+        return False
+    return tests == led_by[: len(tests)] or tests[: len(led_by) + 1] in [(*led_by, each) for each in ways]
+
+
+@lru_cache(maxsize=1024)
+def _called_in(test: str) -> frozenset[str]:
+    """Names of what a test calls: by these it is found among what is computed in its line."""
+    try:
+        tree = python_tree(test, mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return frozenset()
+    called = (each.func for each in ast.walk(tree) if isinstance(each, ast.Call))
+    return frozenset(each.attr for each in called if isinstance(each, ast.Attribute))
 
 
 def _tests_of(operation: Operation) -> tuple[str, ...] | None:

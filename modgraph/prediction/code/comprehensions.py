@@ -189,7 +189,7 @@ def _one_turn(
         value = machine.test(inner, condition)
         truth = machine.truth(value)
         if machine.is_recording:
-            truth = assuming.told(machine, node_text.source_of(condition), value, truth)
+            truth = assuming.told(machine, inner, node_text.source_of(condition), value, truth)
         if truth is False:
             return
         if truth is None:
@@ -217,11 +217,11 @@ def _maybe(
     reason, text = why
 
     def ends() -> Value:
-        assuming.assume(machine, machine.state, text, False)
+        assuming.assume(machine, inner, machine.state, text, False)
         return NONE
 
     def goes_on() -> Value:
-        assuming.assume(machine, machine.state, text, True)
+        assuming.assume(machine, inner, machine.state, text, True)
         _one_turn(machine, inner, clause, conditions, gathered)
         return NONE
 

@@ -132,7 +132,7 @@ def execute_if(machine: Machine, frame: Frame, node: nodes.If) -> Outcome:
         value = machine.test(frame, current.test)
         truth = machine.truth(value)
         if machine.is_recording:
-            truth = assuming.told(machine, node_text.condition_of(current.test), value, truth)
+            truth = assuming.told(machine, frame, node_text.condition_of(current.test), value, truth)
         if truth is None:
             return _fork_if(machine, frame, current, value)
         if truth:
@@ -149,8 +149,8 @@ def _fork_if(machine: Machine, frame: Frame, node: nodes.If, value: Value) -> Ou
     reason = node_text.reason_of_test(machine, node.test, value)
     if machine.is_recording:
         text = node_text.condition_of(node.test)
-        assuming.assume(machine, machine.state, text, True, value)
-        assuming.assume(machine, other, text, False, value)
+        assuming.assume(machine, frame, machine.state, text, True, value)
+        assuming.assume(machine, frame, other, text, False, value)
 
     def otherwise() -> Outcome:
         following = nodes.following(node)

@@ -294,7 +294,7 @@ def _boolean(
     stops = node.operator == "or"
     truth = machine.truth(left)
     if machine.is_recording:
-        truth = assuming.told(machine, node_text.condition_of(node.left), left, truth)
+        truth = assuming.told(machine, frame, node_text.condition_of(node.left), left, truth)
     if truth is not None:
         if truth is stops:
             return left if evaluate_part is None else Constant(truth)
@@ -310,11 +310,11 @@ def _boolean(
     text = node_text.condition_of(node.left) if machine.is_recording else ""
 
     def stop() -> Value:
-        assuming.assume(machine, machine.state, text, stops, left)
+        assuming.assume(machine, frame, machine.state, text, stops, left)
         return NONE
 
     def evaluate_right() -> Value:
-        assuming.assume(machine, machine.state, text, not stops, left)
+        assuming.assume(machine, frame, machine.state, text, not stops, left)
         value = part(machine, frame, node.right)
         if evaluate_part is None:  # nobody asks here whether it is true
             return value
@@ -376,14 +376,14 @@ def _conditional(machine: Machine, frame: Frame, node: nodes.IfExp) -> Value:
     value = test(machine, frame, node.test)
     truth = machine.truth(value)
     if machine.is_recording:
-        truth = assuming.told(machine, node_text.condition_of(node.test), value, truth)
+        truth = assuming.told(machine, frame, node_text.condition_of(node.test), value, truth)
     if truth is not None:
         return evaluate(machine, frame, node.body if truth else node.orelse)
     reason = node_text.reason_of_test(machine, node.test, value)
     text = node_text.condition_of(node.test) if machine.is_recording else ""
 
     def arm(part: nodes.Expression, truth: bool) -> Value:
-        assuming.assume(machine, machine.state, text, truth, value)
+        assuming.assume(machine, frame, machine.state, text, truth, value)
         return evaluate(machine, frame, part)
 
     return machine.fork([lambda: arm(node.body, True), lambda: arm(node.orelse, False)], reason)

@@ -52,7 +52,7 @@ def _cases(machine: Machine, frame: Frame, node: nodes.Match, subject: Value, po
         position += 1
         captures: Captures = {}
         test = _test_of(node, case.pattern) if machine.is_recording else ""
-        matched = _told(machine, test, matches(machine, frame, case.pattern, subject, captures))
+        matched = _told(machine, frame, test, matches(machine, frame, case.pattern, subject, captures))
         if matched is False:
             continue
         if matched is True:
@@ -89,27 +89,27 @@ def _fork(machine: Machine, frame: Frame, it: _Case) -> Outcome:
     if found and case.guard is not None:
         paths.append((machine.state.fork(), _binding(machine, frame, found, rest)))
     if machine.is_recording:
-        _assume(machine, paths, it, case)
+        _assume(machine, frame, paths, it, case)
     taken = _taking(machine, frame, case, rest) if it.matched is None else _running(machine, frame, case)
     paths.insert(0, (machine.state, _binding(machine, frame, found, taken)))
     return control.run_paths(machine, frame, paths, "depends on which `case` matches", since)
 
 
-def _assume(machine: Machine, others: Sequence[control.Path], it: _Case, case: nodes.MatchCase) -> None:
+def _assume(machine: Machine, frame: Frame, others: Sequence[control.Path], it: _Case, case: nodes.MatchCase) -> None:
     """On the path on which the case is taken, and on the others, that it is taken or not, where that can be said."""
     guard = "" if case.guard is None else node_text.condition_of(case.guard)
     if it.matched:
-        assuming.assume(machine, machine.state, guard, True)
+        assuming.assume(machine, frame, machine.state, guard, True)
     elif it.test:
-        assuming.assume(machine, machine.state, it.test, True)
+        assuming.assume(machine, frame, machine.state, it.test, True)
     if it.matched or it.test:
         whole = all_of([each for each in ("" if it.matched else it.test, guard) if each])
         for state, _ in others:
-            assuming.assume(machine, state, whole, False)
+            assuming.assume(machine, frame, state, whole, False)
 
 
-def _told(machine: Machine, test: str, matched: bool | None) -> bool | None:
-    return assuming.told(machine, test, NONE, matched) if test else matched
+def _told(machine: Machine, frame: Frame, test: str, matched: bool | None) -> bool | None:
+    return assuming.told(machine, frame, test, NONE, matched) if test else matched
 
 
 def _test_of(node: nodes.Match, pattern: nodes.Pattern) -> str:
@@ -145,7 +145,7 @@ def _taking(machine: Machine, frame: Frame, case: nodes.MatchCase, rest: _Way) -
         if guard is False:
             return rest()
         if guard is None and machine.is_recording and case.guard is not None:
-            assuming.assume(machine, machine.state, node_text.condition_of(case.guard), True)
+            assuming.assume(machine, frame, machine.state, node_text.condition_of(case.guard), True)
         return machine.execute(frame, case.body)
 
     return take
@@ -165,7 +165,7 @@ def _guarded(machine: Machine, frame: Frame, case: nodes.MatchCase) -> bool | No
     value = machine.test(frame, case.guard)
     truth = machine.truth(value)
     if machine.is_recording:
-        truth = assuming.told(machine, node_text.condition_of(case.guard), value, truth)
+        truth = assuming.told(machine, frame, node_text.condition_of(case.guard), value, truth)
     return truth
 
 

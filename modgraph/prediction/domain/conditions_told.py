@@ -79,6 +79,9 @@ def _read(test: str) -> ast.expr | None:
 
 
 def _text_of(test: str, part: ast.expr) -> str:
+    if test.isascii() and "\n" not in test and "\f" not in test and "\r" not in test:
+        # Python's own way splits all of the text for each part of it.
+        return test[part.col_offset : part.end_col_offset]
     return ast.get_source_segment(test, part) or ast.unparse(part)
 
 

@@ -616,7 +616,9 @@ class _Reader:
         self.tests.pop()
         self.is_elsewhere.pop()
         self.conditions.pop()
-        for index, makers in self.makers.end().items():
+        for index, inside in self.makers.end().items():
+            # A test of a turn decides nothing behind the loop: there may have been no turn, or a later one.
+            makers = {maker: None if known is None else _OTHER_WAY for maker, known in inside.items()}
             is_older = index in self.makers
             self.makers[index] = _merged(self.makers[index], makers, (condition, condition)) if is_older else makers
 

@@ -22,6 +22,7 @@ from modgraph.prediction.domain.values import Choice, Constant, Facts, Tests, Un
 from modgraph.source.quiet import python_tree
 
 if TYPE_CHECKING:
+    from modgraph.prediction.domain.frames import Frame
     from modgraph.prediction.domain.machine import Machine
 
 _NAME = re.compile(r"(?<![\w.\"'])[A-Za-z_][\w.]*")
@@ -32,33 +33,35 @@ _Of = tuple[tuple[str, Value, object], ...]
 """Of each name in a test: its value, and what else tells it from an earlier one."""
 
 
-def assume(machine: Machine, state: State, text: str, truth: bool, value: Value | None = None) -> None:
+def assume(machine: Machine, frame: Frame, state: State, text: str, truth: bool, value: Value | None = None) -> None:
     """On the path that this state is on, a test that cannot be decided comes out this way.
 
     Args:
+        frame: the code in which it stands.
         value: what the test has given.
     """
     if not machine.is_recording:
         return
     _note(machine, text, truth)
-    of = _asked_of(machine, text)
+    of = _asked_of(machine, frame, text)
     facts = _own_facts(machine, text, truth, of) | _facts_of_value(text, of, value, truth)
     asked = Assume(text, truth, machine.where, False, of, _is_later(machine, text, of), facts)
     state.events = Cell(state.events, asked)
 
 
-def told(machine: Machine, text: str, value: Value, truth: bool | None) -> bool | None:
+def told(machine: Machine, frame: Frame, text: str, value: Value, truth: bool | None) -> bool | None:
     """How a test comes out on the path that is run; None where nothing there has decided it.
 
     Args:
+        frame: the code in which it stands.
         value: what the test has given.
         truth: as it is of any path.
     """
     if truth is None:
-        truth = _known(machine, text, value)
+        truth = _known(machine, frame, text, value)
     if truth is not None and machine.came_out is not None:
         _note(machine, text, truth)
-        _is_later(machine, text, _asked_of(machine, text))
+        _is_later(machine, text, _asked_of(machine, frame, text))
     return truth
 
 
@@ -70,12 +73,12 @@ def assume_again(machine: Machine, tests: Tests) -> None:
             machine.state.events = Cell(machine.state.events, again)
 
 
-def _known(machine: Machine, text: str, value: Value) -> bool | None:
+def _known(machine: Machine, frame: Frame, text: str, value: Value) -> bool | None:
     """How a test comes out on the path that is run, where earlier ones have decided it."""
     facts = facts_of(machine.state.events)
     if not facts:
         return None
-    of = _asked_of(machine, text)
+    of = _asked_of(machine, frame, text)
     for truth in (True, False):
         own = _own_facts(machine, text, truth, of)
         if own and own <= facts:
@@ -107,18 +110,16 @@ def _note(machine: Machine, text: str, truth: bool) -> None:
 # ---- what a test is of -----------------------------------------------------------------------------------------------
 
 
-def _asked_of(machine: Machine, text: str) -> _Of:
+def _asked_of(machine: Machine, frame: Frame, text: str) -> _Of:
     """The values of the names in a test; of a tensor, how often it was written to, too. Two that are not known, and not
     one object, may be two."""
-    environment = machine.frames[-1].environment if machine.frames else None
-    held = machine.state.find(environment, EnvironmentObject) if environment is not None else None
     found: list[tuple[str, Value, object]] = []
-    names = {} if held is None else held.names
-    for name in _names_in(text) if names else ():
+    for name in _names_in(text):
         first, *attributes = name.split(".")
-        value = names.get(first)
-        if value is None:  # a keyword, or a name from elsewhere
+        held = _holding(machine, frame, first)
+        if held is None:  # a keyword, or a name from elsewhere
             continue
+        value = held[1]
         for each in attributes:
             item = machine.state.find(value, HeapObject)
             inside = item.attributes.get(each) if isinstance(item, (InstanceObject, ModuleObject)) else None
@@ -130,6 +131,19 @@ def _asked_of(machine: Machine, text: str) -> _Of:
         number = id(value) if isinstance(value, Unknown) else tensor.writes if tensor is not None else None
         found.append((name, value, number))
     return tuple(found)
+
+
+def _holding(machine: Machine, frame: Frame, name: str) -> tuple[Frame, Value] | None:
+    """Where that code finds the name, and what it stands for: a comprehension has names of its own, and sees those of
+    the code around it; None where it is from elsewhere."""
+    inner: Frame | None = frame
+    while inner is not None:
+        held = machine.state.find(inner.environment, EnvironmentObject)
+        value = None if held is None else held.names.get(name)
+        if value is not None:
+            return inner, value
+        inner = inner.around
+    return None
 
 
 @lru_cache(maxsize=4096)
