@@ -132,7 +132,8 @@ def with_layer(layer: str, body: str) -> str:
 @pytest.mark.parametrize("without", GIVEN_WITHOUT)
 def test_parameters_of_a_layer_ask_for_gradients_whatever_it_is_given(layer: str, without: str, tmp_path: Path) -> None:
     body = f"z = {given_to(layer, without)}\n        return self.a(x) if z.requires_grad else self.b(x)"
-    text, scope = with_layer(layer, body), {}
+    text = with_layer(layer, body)
+    scope: dict[str, Any] = {}
     exec(PRELUDE + text, scope)
     graph = predicted(tmp_path, text, ["2x4"])
     assert not graph.problems
@@ -156,7 +157,8 @@ def test_parameters_of_a_layer_ask_for_gradients_whatever_it_is_given(layer: str
     ],
 )
 def test_what_needs_the_gradients_of_a_layer_is_not_said_to_fail(line: str, tmp_path: Path) -> None:
-    text, scope = with_layer("nn.Linear(4, 4)", f"{line}\n        return self.b(x)"), {}
+    text = with_layer("nn.Linear(4, 4)", f"{line}\n        return self.b(x)")
+    scope: dict[str, Any] = {}
     text = f"import torch.utils.checkpoint\n{text}"
     exec(PRELUDE + text, scope)
     scope["Net"]()(torch.ones(2, 4))
@@ -164,7 +166,8 @@ def test_what_needs_the_gradients_of_a_layer_is_not_said_to_fail(line: str, tmp_
 
 
 def test_what_needs_gradients_that_nothing_has_is_said_to_fail(tmp_path: Path) -> None:
-    text, scope = with_layer("nn.Linear(4, 4).requires_grad_(False)", "self.layer(x.detach()).sum().backward()"), {}
+    text = with_layer("nn.Linear(4, 4).requires_grad_(False)", "self.layer(x.detach()).sum().backward()")
+    scope: dict[str, Any] = {}
     exec(PRELUDE + text, scope)
     with pytest.raises(RuntimeError, match="does not require grad"):
         scope["Net"]()(torch.ones(2, 4))
