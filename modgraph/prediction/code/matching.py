@@ -41,6 +41,7 @@ def execute_match(machine: Machine, frame: Frame, node: nodes.Match) -> Outcome:
     return control.run_paths(machine, frame, paths, subject.reason, since)
 
 
+_WHICH = "depends on which `case` matches"
 _Way = Callable[[], Outcome]
 Captures = dict[str, Value]
 """What a pattern binds: only where all of it has matched."""
@@ -84,24 +85,27 @@ def _fork(machine: Machine, frame: Frame, it: _Case) -> Outcome:
     case = it.node.cases[it.position - 1]
     since = machine.base.next_index
     rest = _going_on(machine, frame, it.node, it.subject, it.position)
-    paths: list[control.Path] = [(machine.state.fork(), rest)]
     found = {} if it.matched else _all_captured(machine, case, it.captures)
-    if found and case.guard is not None:
-        paths.append((machine.state.fork(), _binding(machine, frame, found, rest)))
+    not_taken = _perhaps_binding(machine, frame, found, rest) if found and case.guard is not None else rest
+    paths: list[control.Path] = [(machine.state.fork(), not_taken)]
     if machine.is_recording:
         _assume(machine, frame, paths, it, case)
     taken = _taking(machine, frame, case, rest) if it.matched is None else _running(machine, frame, case)
     paths.insert(0, (machine.state, _binding(machine, frame, found, taken)))
-    return control.run_paths(machine, frame, paths, "depends on which `case` matches", since)
+    return control.run_paths(machine, frame, paths, _WHICH, since)
 
 
 def _assume(machine: Machine, frame: Frame, others: Sequence[control.Path], it: _Case, case: nodes.MatchCase) -> None:
-    """On the path on which the case is taken, and on the others, that it is taken or not, where that can be said."""
+    """On the path on which the case is taken, and on the others, that it is taken or not. Where no test says so, what
+    comes depends on that all the same, whatever the tests of later cases are."""
     guard = "" if case.guard is None else node_text.condition_of(case.guard)
     if it.matched:
         assuming.assume(machine, frame, machine.state, guard, True)
     elif it.test:
         assuming.assume(machine, frame, machine.state, it.test, True)
+    else:
+        for state, is_taken in ((machine.state, True), *((state, False) for state, _ in others)):
+            assuming.assume_unsaid(machine, state, _WHICH, is_taken)
     if it.matched or it.test:
         whole = all_of([each for each in ("" if it.matched else it.test, guard) if each])
         for state, _ in others:
@@ -154,6 +158,19 @@ def _taking(machine: Machine, frame: Frame, case: nodes.MatchCase, rest: _Way) -
 def _binding(machine: Machine, frame: Frame, captures: Captures, then: _Way) -> _Way:
     def bind() -> Outcome:
         _bind(machine, frame, captures)
+        return then()
+
+    return bind
+
+
+def _perhaps_binding(machine: Machine, frame: Frame, captures: Captures, then: _Way) -> _Way:
+    """Where a case is not taken, its pattern has matched and bound, and the guard is false, or has not."""
+
+    def bind() -> Outcome:
+        since, without = machine.base.next_index, machine.state
+        machine.state = without.fork()
+        _bind(machine, frame, captures)
+        machine.state = control.join_states([without, machine.state], _WHICH, machine.where, since)
         return then()
 
     return bind

@@ -701,6 +701,9 @@ class _Reader:
 
 def _with_test(asked: list[_Asked], event: Assume) -> list[_Asked]:
     """The tests of a path, on which another one comes out."""
+    if event.text.startswith(DEPENDS):  # no test in Python says what came out
+        unsaid = _Asked(event.text, None)
+        return asked if unsaid in asked else [*asked, unsaid]
     text = event.condition
     contrary = negated(text)
     alike = [each for each in asked if each.text in (text, contrary)]
@@ -734,7 +737,7 @@ def _text_of(asked: Sequence[_Asked]) -> str:
     found = (all_of([each.text for each in known if each.time == time]) for time in times)
     text = ("later " if times[:1] != [0] else "") + " and later ".join(found)
     doubts = [each.text for each in asked if each.event is None]
-    return both_texts([*dict.fromkeys(doubts), text]) if doubts else text
+    return both_texts([*dict.fromkeys(doubts), *([text] if known else [])]) if doubts else text
 
 
 def _way(edge: Edge) -> tuple[object, ...]:

@@ -49,6 +49,16 @@ def assume(machine: Machine, frame: Frame, state: State, text: str, truth: bool,
     state.events = Cell(state.events, asked)
 
 
+def assume_unsaid(machine: Machine, state: State, reason: str, truth: bool) -> None:
+    """On the path that this state is on, something comes out this way that no test in Python says.
+
+    Args:
+        reason: on what it depends, as what is done there tells it: "depends on ...".
+    """
+    if machine.is_recording:
+        state.events = Cell(state.events, Assume(reason, truth, machine.where))
+
+
 def told(machine: Machine, frame: Frame, text: str, value: Value, truth: bool | None) -> bool | None:
     """How a test comes out on the path that is run; None where nothing there has decided it.
 

@@ -199,6 +199,8 @@ def _rest(machine: Machine, running: _Running, why: Unknown) -> Ended:
         machine.may_raise(raised)
     finally:
         machine.undecided -= 1
+    if running.frame is not None:
+        given.extend(running.frame.yields or ())  # of statements that are not suspended where they yield
     after, machine.state = machine.state, before
     widen(before, after, why.reason, why.where or where, since)
     return Ended(points_to.further(why, given))

@@ -112,13 +112,87 @@ def test_inference_mode_stays_behind_what_is_entered_in_it(blocks: tuple[str, ..
 
 
 @pytest.mark.parametrize(
-    "line", ["self.a(x).numpy()", "self.a.weight.mul_(2)", "self.a.bias[0] = 3", "torch.add(self.a.bias, 1, out=x[0])"]
+    "line",
+    [
+        "self.a(x).numpy()",
+        "self.a.bias.numpy()",
+        "self.a.weight.mul_(2)",
+        "self.a.bias[0] = 3",
+        "torch.add(self.a.bias, 1, out=x[0])",
+    ],
 )
 def test_what_is_refused_with_gradients_alone_is_not_said_to_fail(line: str, tmp_path: Path) -> None:
     body = f"{line}\n        return self.b(x)"
     with torch.no_grad():
         net(body)(torch.ones(2, 4))
     assert not predicted(tmp_path, NET.format(body=body), ["2x4"]).problems
+
+
+LAYERS = [
+    "nn.Linear(4, 4)", "nn.Conv1d(2, 4, 1)", "nn.LayerNorm(4)", "nn.BatchNorm1d(4)", "nn.PReLU()", "nn.GRU(4, 4)",
+    "nn.Sequential(nn.Linear(4, 4), nn.ReLU())", "nn.ReLU()", "nn.Linear(4, 4).requires_grad_(False)",
+    "nn.MultiheadAttention(4, 1)", "nn.Embedding(9, 4)", "nn.EmbeddingBag(9, 4)", "nn.TransformerEncoderLayer(4, 1, 8)",
+]  # fmt: skip
+GIVEN_WITHOUT = ["torch.ones(2, 4)", "x.detach()", "x.data", "(x > 0).float()", "torch.zeros_like(x)"]
+
+
+def given_to(layer: str, without: str) -> str:
+    """The tensor that the layer gives of something that needs no gradient."""
+    given = f"{without}.long()" if "Embedding" in layer else without
+    if "Attention" in layer:
+        return f"self.layer({given}, {given}, {given})[0]"
+    return f"self.layer({given})" + ("[0]" if "GRU" in layer else "")
+
+
+def with_layer(layer: str, body: str) -> str:
+    made = f"\n        self.layer = {layer}\n\n    def forward"
+    return NET.format(body=body).replace("\n\n    def forward", made)
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+@pytest.mark.parametrize("without", GIVEN_WITHOUT)
+def test_parameters_of_a_layer_ask_for_gradients_whatever_it_is_given(layer: str, without: str, tmp_path: Path) -> None:
+    body = f"z = {given_to(layer, without)}\n        return self.a(x) if z.requires_grad else self.b(x)"
+    text = with_layer(layer, body)
+    scope: dict[str, Any] = {}
+    exec(PRELUDE + text, scope)
+    graph = predicted(tmp_path, text, ["2x4"])
+    assert not graph.problems
+    for caller in (torch.no_grad, torch.enable_grad):
+        with caller():
+            ran = called(scope["Net"]().eval(), torch.ones(2, 4))
+        rest = iter(ran)
+        assert all(each in rest for each in told(graph, certain=True))
+        assert ran[-1] in told(graph, certain=False)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "self.layer(x.detach()).sum().backward()",
+        "self.layer(x.detach()).detach_().numpy()",
+        "assert self.layer(x.detach()).requires_grad",
+        "z = torch.zeros(2, 4)\n        z += self.layer(z.clone())\n        z.mean().backward()",
+        "z = self.layer(x.detach())\n        z.mul_(2)\n        z[0].sum().backward()",
+        "torch.utils.checkpoint.checkpoint(self.layer, x.detach(), use_reentrant=False).sum().backward()",
+    ],
+)
+def test_what_needs_the_gradients_of_a_layer_is_not_said_to_fail(line: str, tmp_path: Path) -> None:
+    text = with_layer("nn.Linear(4, 4)", f"{line}\n        return self.b(x)")
+    scope: dict[str, Any] = {}
+    text = f"import torch.utils.checkpoint\n{text}"
+    exec(PRELUDE + text, scope)
+    scope["Net"]()(torch.ones(2, 4))
+    assert not predicted(tmp_path, text, ["2x4"]).problems
+
+
+def test_what_needs_gradients_that_nothing_has_is_said_to_fail(tmp_path: Path) -> None:
+    text = with_layer("nn.Linear(4, 4).requires_grad_(False)", "self.layer(x.detach()).sum().backward()")
+    scope: dict[str, Any] = {}
+    exec(PRELUDE + text, scope)
+    with pytest.raises(RuntimeError, match="does not require grad"):
+        scope["Net"]()(torch.ones(2, 4))
+    assert predicted(tmp_path, text, ["2x4"]).problems
 
 
 PLACES = [

@@ -18,6 +18,7 @@ from modgraph.prediction.knowledge.tensors import making, tensor_indexing, tenso
 from modgraph.prediction.knowledge.tensors.elements import count
 from modgraph.prediction.knowledge.tensors.tensor_memory import share
 from modgraph.prediction.knowledge.tensors.tensor_values import made, shape_argument, tensor_of
+from modgraph.prediction.knowledge.torch.gradients import are_recorded
 from modgraph.prediction.python.plain import data_unknown, number_unknown, plain
 
 ARRAY = "numpy.ndarray"
@@ -98,12 +99,15 @@ def as_array(machine: Machine, value: Value) -> Value:
 
 @models("torch.Tensor.numpy", "torch.Tensor.__array__")
 def array_of(arguments: Arguments, machine: Machine) -> Value:
-    """An array that has the memory of the tensor."""
+    """An array that has the memory of the tensor; none of one that needs a gradient, where operations are recorded."""
     tensor = tensor_of(machine, arguments.positional[0])
     forced = arguments.function.endswith("__") or machine.truth(arguments.get(1, "force", FALSE))
-    if tensor is not None and tensor.requires_grad and forced is False:
+    recorded = are_recorded(machine)
+    if tensor is not None and tensor.requires_grad and forced is False and recorded is not False:
         message = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
-        raise machine.raises("RuntimeError", message)
+        if recorded:
+            raise machine.raises("RuntimeError", message)
+        machine.may_refuse("RuntimeError")
     return as_array(machine, arguments.positional[0])
 
 

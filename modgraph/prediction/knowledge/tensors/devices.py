@@ -5,7 +5,7 @@ Source: torch/utils/_device.py.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
 from modgraph.prediction.code.fallible_calls import DEVICE, NOT_KNOWN
 from modgraph.prediction.domain.assumed import DEFAULT_PLACE
@@ -16,7 +16,7 @@ from modgraph.prediction.domain.registry import models
 from modgraph.prediction.domain.values import NONE, Address, Choice, Constant, Device, TupleValue, Unknown, Value
 from modgraph.prediction.knowledge.tensors.elements import category
 from modgraph.prediction.knowledge.tensors.tensor_memory import overwrite
-from modgraph.prediction.knowledge.torch.gradients import are_recorded
+from modgraph.prediction.knowledge.torch.gradients import are_recorded, needs_of_modules
 from modgraph.prediction.python.plain import number_unknown
 
 _DEFAULT = ("torch", "<default device>")
@@ -112,12 +112,15 @@ def settle(machine: Machine, found: Value, since: int, arguments: Arguments) -> 
             continue
         tensor = machine.state.find(value, TensorObject)
         if tensor is not None and tensor.device == DERIVED:
-            operands = list(_operands(machine, (*arguments.positional, *arguments.keywords.values())))
+            given = (*arguments.positional, *arguments.keywords.values())
+            operands = list(_operands(machine, given))
             changed = machine.state.change(value, TensorObject)
             devices = {each.device for each in operands} or {default_device(machine)}
             changed.device = next(iter(devices)) if len(devices) == 1 else None
             if changed.requires_grad is None:
-                changed.requires_grad = _needs(machine, changed.dtype, operands)
+                needs = {each.requires_grad for each in operands} | set(needs_of_modules(machine, given))
+                needs |= set() if arguments.open is None else {None}
+                changed.requires_grad = _needs(machine, changed.dtype, needs)
 
 
 def _put(machine: Machine, found: Value, out: Value) -> None:
@@ -145,8 +148,12 @@ def _operands(machine: Machine, values: Sequence[Value]) -> Iterator[TensorObjec
                 yield TensorObject(None, None, requires_grad=None, device=None)
 
 
-def _needs(machine: Machine, dtype: str | None, operands: Sequence[TensorObject]) -> bool | None:
-    needs = {each.requires_grad for each in operands}
+def _needs(machine: Machine, dtype: str | None, needs: Set[bool | None]) -> bool | None:
+    """Of a result.
+
+    Args:
+        needs: whether what it is computed from does.
+    """
     if needs <= {False} or (dtype is not None and category(dtype) < 2):
         return False
     recorded = are_recorded(machine)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from modgraph.prediction.domain.calling import Arguments
@@ -176,6 +176,20 @@ def of_layer(machine: Machine, module: Value, *sources: TensorObject) -> bool:
     if any(each is None or each.requires_grad is not False for each in parameters):
         return True
     return any(each.requires_grad is not False or (each.shape is None and each.dtype is None) for each in sources)
+
+
+def needs_of_modules(machine: Machine, values: Iterable[Value]) -> Iterator[bool | None]:
+    """Whether the parameters of modules among these need a gradient: what a module gives comes of them, too."""
+    for value in values:
+        module = machine.state.find(value, ModuleObject)
+        if module is None:
+            continue
+        if module.modules:  # of what these give, and whether they are called, more is needed
+            yield None
+        for each in module.parameters.values():
+            if each != NONE:
+                parameter = machine.state.find(each, TensorObject)
+                yield None if parameter is None else parameter.requires_grad
 
 
 def refuse_on_leaf(machine: Machine, value: Value) -> None:

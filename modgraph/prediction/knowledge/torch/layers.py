@@ -256,9 +256,8 @@ def embedding(arguments: Arguments, machine: Machine) -> Value:
     width = _numbers(machine, module, "embedding_dim", 1)[0]
     if weight is not None and weight.shape is not None and len(weight.shape) == 2:
         width = weight.shape[1]
-    result = _result(machine, arguments, source, None if source.shape is None else (*source.shape, width))
-    machine.state.change(result, TensorObject).dtype = weight.dtype if weight is not None else None
-    return result
+    shape, dtype = (None if source.shape is None else (*source.shape, width)), weight.dtype if weight else None
+    return made(machine, shape, dtype, requires_grad=of_layer(machine, module, source))
 
 
 @models(f"{_LAYERS}.flatten.Flatten.forward")
