@@ -19,7 +19,7 @@ from modgraph.prediction.domain.suspended import Walk
 from modgraph.prediction.domain.values import NONE, Address, Choice, Constant, SliceValue, TupleValue, Unknown, Value
 from modgraph.prediction.paths import assuming, failed, given_up, havoc, recording
 from modgraph.prediction.paths.guards import forget
-from modgraph.prediction.paths.joining import join, join_results
+from modgraph.prediction.paths.joining import join
 from modgraph.prediction.paths.widening import widen
 from modgraph.prediction.python import may_items, node_text, producing, unordered
 from modgraph.source import nodes
@@ -118,12 +118,7 @@ def finish_returns(machine: Machine, frame: Frame, outcome: Outcome, since: int)
         results.append((NONE, machine.state))
     if not results:
         return NONE
-    value, machine.state = results[-1]
-    for earlier, state in reversed(results[:-1]):
-        reason = "depends on which `return` is reached"
-        value = join_results(state, earlier, machine.state, value, reason, machine.where, since)
-        machine.state = state
-    return value
+    return machine.settle(results, [], "depends on which `return` is reached", machine.where, since)
 
 
 def execute_if(machine: Machine, frame: Frame, node: nodes.If) -> Outcome:

@@ -28,7 +28,6 @@ class Net(nn.Module):
 TURN = "for layer, head in zip(self.layers, self.heads):\n    x = layer(x)\n"
 EXITS = {
     "break": TURN + "    if not self.training:\n        y = head(x)\n        if y.max() > 9:\n            break",
-    "return": TURN + "    if not self.training:\n        y = head(x)\n        if y.max() > 9:\n            return y",
     "more in the branch": TURN
     + "    if not self.training:\n        y = head(x)\n        if y.max() > 9:\n            break\n        x = x + y",
     "in the other arm": TURN
@@ -39,9 +38,6 @@ EXITS = {
     "a branch in it": TURN
     + "    if not self.training:\n        if x.min() < 99:\n            y = head(x)\n"
     + "            if y.max() > 9:\n                break",
-    "a loop in it": TURN
-    + "    for _ in range(1):\n        if not self.training:\n            y = head(x)\n"
-    + "            if y.max() > 9:\n                return y",
     "and": TURN + "    if not self.training and (y := head(x)).max() > 9:\n        break",
     "an argument": TURN + "    if early:\n        y = head(x)\n        if y.max() > 9:\n            break",
     "while": "i = 0\nwhile i < 3:\n    x = self.layers[i](x)\n    if not self.training:\n"
