@@ -176,7 +176,7 @@ def _into_arm(
 
 
 def _begin_alike(first: Sequence[Event], second: Sequence[Event]) -> bool:
-    return bool(first) and isinstance(first[0], Assume) and first[0] == second[0]
+    return bool(first and second) and isinstance(first[0], Assume) and first[0] == second[0]
 
 
 def repeated(

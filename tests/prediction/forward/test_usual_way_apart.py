@@ -211,6 +211,11 @@ OUT_OF = {
         "if p is not None:\n            for o in list(p): x = self.ask(x, o)",
         {"p": [None]},
     ),
+    "items in a comprehension": (
+        "p=None",
+        "if p is not None:\n            for x in [self.ask(x, o) for o in p]: pass",
+        {"p": [None]},
+    ),
     "what is unpacked": (
         "p=None",
         "if p is not None:\n            o, *_ = p\n            x = self.ask(x, o)",
