@@ -214,7 +214,7 @@ def placed(arguments: Arguments, machine: Machine) -> Value:
 
 
 @models(f"{TENSOR}.is_pinned", f"{TENSOR}.is_shared", *both("is_inference"))
-def memory_asked(arguments: Arguments, machine: Machine) -> Value:
+def _memory_asked(arguments: Arguments, machine: Machine) -> Value:
     """How the memory of a tensor was come by is for the caller of a model to say."""
     return number_unknown(machine, "how the memory of a tensor was come by is not known")
 
