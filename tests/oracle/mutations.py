@@ -285,17 +285,22 @@ def truth_of(model: Model, text: str) -> Outcome:
 
 def lines_reached(model: Model, text: str) -> set[int]:
     """Lines of the file that building and running it comes to."""
+    return lines_run(model.file, lambda: truth_of(model, text))
+
+
+def lines_run(file: Path, run: Callable[[], object]) -> set[int]:
+    """Lines of a file that something comes to."""
     found: set[int] = set()
 
     def trace(frame: types.FrameType, event: str, _: Any) -> Any:
-        if frame.f_code.co_filename != str(model.file):
+        if frame.f_code.co_filename != str(file):
             return None
         found.add(frame.f_lineno)
         return trace
 
     sys.settrace(trace)
     try:
-        truth_of(model, text)
+        run()
     finally:
         sys.settrace(None)
     return found

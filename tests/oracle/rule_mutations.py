@@ -16,7 +16,6 @@ import ast
 import importlib
 import random
 import sys
-import types
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -504,20 +503,7 @@ def built(model: Model, text: str) -> State | str:
 
 def lines_of_building(model: Model, text: str) -> set[int]:
     """Lines of the file that building comes to."""
-    found: set[int] = set()
-
-    def trace(frame: types.FrameType, event: str, _: Any) -> Any:
-        if frame.f_code.co_filename != str(model.file):
-            return None
-        found.add(frame.f_lineno)
-        return trace
-
-    sys.settrace(trace)
-    try:
-        built(model, text)
-    finally:
-        sys.settrace(None)
-    return found
+    return mutations.lines_run(model.file, lambda: built(model, text))
 
 
 def is_so(truth: str, before: State, after: State | str) -> bool:

@@ -11,9 +11,9 @@ import contextlib
 import copy
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from modgraph.rules.declared.declarations import Declaration, strings
 from modgraph.rules.declared.following import Followed, TooMuchError
@@ -59,14 +59,15 @@ _REGULAR = {"re.search": "{}", "re.match": "^(?:{})", "re.fullmatch": "^(?:{})$"
 
 def calls(
     sources: Sources, file: str, tree: ast.Module, text: str
-) -> Iterator[tuple[Declaration, Sequence[Kind], bool, Evaluated]]:
+) -> Iterator[tuple[Declaration, Sequence[Kind], bool, Callable[[], Evaluated]]]:
     """What stands in calls and comparisons of a file, and the classes of the model that it is of; whether the classes
-    that derive from these are meant too; and what has been done before."""
+    that derive from these are meant too; and what gives what has been done before, which only a name that fits nowhere
+    is asked for."""
     lines = _lines_of_words(text)
     for scope, owner in _scopes(tree):
-        if not _has_one_of(scope, lines) or not _names_any(_nodes(scope)):
-            continue
         top = _as_function(scope) if isinstance(scope, ast.Module) else scope
+        if not _has_one_of(scope, lines) or not _names_any(inside(top)):
+            continue
         with contextlib.suppress(RecursionError):  # nested too deeply to be copied: its names stay as they are
             top = in_versions(top, scope)
         frame = Evaluated(sources, file, top, owner)
@@ -76,12 +77,12 @@ def calls(
                 each = ARGUMENTS[name]
                 if frame.is_of(_called(node), each.packages):
                     kinds, until = frame.models_beside(node, nodes, each.packages)
-                    before = frame.until(until)
+                    before = partial(frame.until, until)
                     yield from ((one, kinds, False, before) for one in _declarations(name, place, frame))
         for one, model in _tests(nodes):
             kinds = frame.kinds(model)
             is_self = isinstance(model, ast.Name) and owner is not None and kinds == [Kind(file, owner)]
-            yield one, kinds, is_self, frame.until([model])
+            yield one, kinds, is_self, partial(frame.until, [model])
 
 
 def _names_any(nodes: Iterator[ast.AST]) -> bool:
@@ -123,18 +124,6 @@ def _scopes(tree: ast.Module) -> Iterator[tuple[Scope, str | None]]:
                 pending.append((each, each.name if isinstance(node, ast.Module) else None))
             elif isinstance(each, ast.stmt):
                 pending.append((each, owner))
-
-
-def _nodes(scope: Scope) -> Iterator[ast.AST]:
-    if not isinstance(scope, ast.Module):
-        yield from inside(scope)
-        return
-    pending: list[ast.AST] = list(scope.body)
-    while pending:
-        node = pending.pop()
-        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
-            yield node
-            pending.extend(ast.iter_child_nodes(node))
 
 
 def _arguments(node: ast.Call) -> Iterator[tuple[str, ast.expr]]:

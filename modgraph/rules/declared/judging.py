@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from difflib import get_close_matches
 from functools import cached_property
 
@@ -76,7 +76,9 @@ def _is_of_self(node: ast.AST) -> bool:
     return isinstance(node, ast.Attribute) and getattr(node.value, "id", None) == "self"
 
 
-def _of_call(trees: Trees, each: Declaration, kinds: Sequence[Kind], is_self: bool, before: Evaluated) -> str | None:
+def _of_call(
+    trees: Trees, each: Declaration, kinds: Sequence[Kind], is_self: bool, before: Callable[[], Evaluated]
+) -> str | None:
     """What is wrong with a name that stands in a call; None where it fits, or may fit."""
     if is_self:  # those that derive from it have the method too
         kinds = [one for kind in kinds for one in carriers(trees.sources, kind, "", False) or ()]
@@ -85,7 +87,8 @@ def _of_call(trees: Trees, each: Declaration, kinds: Sequence[Kind], is_self: bo
     try:
         if not known or None in found or any(fits(tree, each) for tree in known):
             return None
-        if any(before.has_changed(tree, each.declared.packages) for tree in known):
+        scope = before()
+        if any(scope.has_changed(tree, each.declared.packages) for tree in known):
             return None
     except OpenError:
         return None
