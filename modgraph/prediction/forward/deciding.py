@@ -7,7 +7,7 @@ A program that asks where a tensor is, to make another one there, does the same 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import partial
+from functools import cache, partial
 
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.model import Graph, TensorInfo
@@ -23,21 +23,22 @@ from modgraph.source.targets import Target
 def deciding(prediction: Prediction, target: Target, usual: Followed, training: bool | None) -> frozenset[str]:
     """What the run asked for, and would have done something else without; where that cannot be told, it is taken to
     decide."""
+    done_as_a_rule = cache(lambda: _doing(prediction, target, usual))
+
+    def is_same(asked: frozenset[str]) -> bool:
+        other = follow(
+            prediction, usual.specs, training, witnesses=usual.witnesses, guessed=usual.guessed, elsewhere=asked
+        )
+        if other is None or _reason(other) != _reason(usual) or _refusing(other) != _refusing(usual):
+            return False
+        return _doing(prediction, target, other) == done_as_a_rule()
+
     found: frozenset[str] = frozenset()
     for names in ASKED_IN_RUN:
         asked = names & prediction.machine.asked
-        if asked and not _is_same(prediction, target, usual, training, asked):
+        if asked and not is_same(asked):
             found |= asked
     return found
-
-
-def _is_same(
-    prediction: Prediction, target: Target, usual: Followed, training: bool | None, asked: frozenset[str]
-) -> bool:
-    other = follow(prediction, usual.specs, training, witnesses=usual.witnesses, guessed=usual.guessed, elsewhere=asked)
-    if other is None or _reason(other) != _reason(usual) or _refusing(other) != _refusing(usual):
-        return False
-    return _doing(prediction, target, other) == _doing(prediction, target, usual)
 
 
 def _refusing(run: Followed) -> tuple[object, ...]:
