@@ -174,6 +174,10 @@ class Rewritten:
     methods: tuple[str, ...]
 
 
+_OF_FORWARD = ("number of calls", "operations ", "output shapes", "output dtypes", "way of data ", "what forward does")
+"""They begin the `what` of such an `Undecided`."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Undecided:
     """Something that cannot be told, since `side` leaves it open."""
@@ -192,6 +196,11 @@ class Undecided:
     def path(self) -> str:
         """Where it is in the new graph, else in the old one."""
         return self.new if self.new is not None else self.old or ""
+
+    @property
+    def is_of_forward(self) -> bool:
+        """Whether it is about what `forward` does, and not about what there is."""
+        return self.what.startswith(_OF_FORWARD)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

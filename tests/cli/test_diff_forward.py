@@ -10,6 +10,7 @@ import pytest
 
 import modgraph
 from modgraph.cli import main
+from modgraph.export.diff.words import verdict
 
 NET = """\
 import torch
@@ -126,14 +127,39 @@ def test_the_effect_is_said_and_counts_as_a_difference(change: Change, capsys: p
 
 
 def test_a_text_without_a_known_effect_is_still_told(change: Change, capsys: pytest.CaptureFixture[str]) -> None:
-    change("return self.head(x)", "return self.head(x + 0)")
-    change("x = x * scale", "x = x * scale * 2")
+    change("return self.head(x)", "out = self.head(x)\n        return out")
     changes = modgraph.diff("HEAD:net.py:Net", "net.py:Net")
     assert [(one.new, one.methods) for one in changes.rewritten] == [("", ("forward",))]
     assert not changes
     assert main(["diff", "HEAD:net.py:Net", "net.py:Net"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "forward of Net changed (the same calls, operations and shapes, as far as is known)" in said
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("x = self.act(x)", "if flag:\n            x = self.act(x)"),
+        ("if flag:\n            x = self.act(x)", "x = self.act(x)"),
+        ("x = x * 2", "if flag:\n            x = x * 2"),
+        ("x = self.act(x)", "x = self.act(x)\n        if flag:\n            x = x + 1"),
+        ("x = self.act(x)", "x = self.act(x) if flag else x"),
+    ],
+)
+def test_of_an_effect_that_is_left_open_it_is_not_said_that_it_is_the_same(tmp_path: Path, old: str, new: str) -> None:
+    text = (
+        "import torch\nfrom torch import nn\n\n\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.act = nn.ReLU()\n\n    def forward(self, x, flag=False):\n        x = self.act(x)\n        x = x * 2\n        return x\n"
+    )
+    for name, body in (("old", old), ("new", new)):
+        (tmp_path / f"{name}.py").write_text(
+            text.replace("x = self.act(x)" if "act" in old else "x = x * 2", body), encoding="utf-8"
+        )
+    changes = modgraph.diff(f"{tmp_path}/old.py:Net", f"{tmp_path}/new.py:Net")
+    assert changes.rewritten
+    assert changes.undecided
+    assert "as far as is known" not in verdict(changes)
+    assert "forward of Net changed (whether it does the same cannot be told)" in verdict(changes)
 
 
 def test_of_a_branch_that_is_undecided_nothing_is_told(change: Change) -> None:

@@ -160,9 +160,22 @@ def _not_run(changes: Changes) -> bool:
 def effect_unknown(changes: Changes) -> str:
     """What is to be said of methods of which nothing but another text is known."""
     if changes.forward == "predicted":
+        if _leaves_effect_open(changes):
+            return "whether it does the same cannot be told"
         same = "the same calls, operations and shapes, as far as is known"
         return same if _nothing_else(changes) else "no further effect of it is known"
     return "its effect is not known" + (" without --run" if _not_run(changes) else "")
+
+
+def _leaves_effect_open(changes: Changes) -> bool:
+    """Whether it cannot be told what one of these methods does, in its module or in what it calls."""
+    inside = [(one.new, f"{one.new}." if one.new else "") for one in changes.rewritten]
+    return any(
+        each.path == path or each.path.startswith(below)
+        for each in changes.undecided
+        if each.is_of_forward
+        for path, below in inside
+    )
 
 
 def _nothing_else(changes: Changes) -> bool:
