@@ -43,15 +43,15 @@ NOTEBOOK = Kind(
     "notebook",
     "source",
     (".ipynb",),
-    "the same of its code cells; places are told as cell and line, and a trace runs what the model needs alone",
+    "the same, of its code cells; places are cell and line, and a trace runs only what the model needs",
 )
 CONFIG = Kind(
     "folder/",
     "folder with a config.json",
     "source",
     (),
-    "the class that `architectures` or `_class_name` names, found in an installed package, the project or the folder, "
-    "and built from the configuration; a trace builds it on fake tensors",
+    "the class that `architectures` or `_class_name` names, from an installed package, the project or the folder, "
+    "built from the configuration; a trace builds it on fake tensors",
 )
 GRAPH = Kind("net.json", "graph", "graph", (".json",), "a graph that modgraph wrote, as it was saved")
 ONNX = Kind("net.onnx", "ONNX file", "graph", (".onnx",), "its local functions as modules, its nodes as operations")
@@ -63,12 +63,12 @@ TORCH = Kind(
     "checkpoint of PyTorch",
     "weights",
     (".pt", ".pth", ".ckpt", ".bin"),
-    "the same of a state dict or a checkpoint around one; of a whole pickled module its classes too",
+    "the same, of a state dict or a checkpoint around one; of a whole pickled module also its classes",
 )
 LEGACY = Kind("old.pt", "pickle", "weights", (), "the same, as PyTorch wrote it before 1.6")
 GGUF = Kind("net.gguf", "GGUF file", "weights", (".gguf",), "the same, with its quantized types and its metadata")
 INDEX = Kind(
-    "net.safetensors.index.json", "index of shards", "weights", (INDEX_SUFFIX,), "the same of all shards together"
+    "net.safetensors.index.json", "index of shards", "weights", (INDEX_SUFFIX,), "the same, of all shards together"
 )
 EXPORTED = Kind(
     "net.pt2",
