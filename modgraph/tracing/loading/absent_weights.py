@@ -39,7 +39,7 @@ from modgraph.tracing.loading.weight_doors import DOORS, Door, source_of
 MAX_SOURCES = 20
 """Weights that are named."""
 _MAX_LOOKED_AT = 10_000
-_NOWHERE = os.path.join(os.sep, "missing-weights")
+_NOWHERE = os.path.join(os.sep, "weights-that-are-not-there")
 """A folder that is nowhere, in which files of a hub seem to lie."""
 
 _NOTHING: Any = object()
