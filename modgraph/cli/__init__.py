@@ -112,7 +112,7 @@ def _parsers(argv: Sequence[str]) -> tuple[_Parser, _Parser]:
     that of the command."""
     shared = _Parser(add_help=False)
     group = shared.add_argument_group("output")
-    group.add_argument("-h", "--help", action="help", help="print this")
+    group.add_argument("-h", "--help", action="help", help="show this help message")
     group.add_argument("--quiet", "-q", action="store_true", help="print findings, problems and errors only")
     group.add_argument("--verbose", "-v", action="store_true", help="print what is done, and how long it took")
     group.add_argument("--debug", action="store_true", help="show the traceback of an error")

@@ -89,7 +89,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--no-assume",
         dest="assume",
         action="store_false",
-        help="do not assume arguments that nothing says",
+        help="do not assume values of unknown arguments",
     )
     run.add_argument(
         "--no-forward",
@@ -97,7 +97,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_false",
         help="do not predict what forward does",
     )
-    run.add_argument("--against", metavar="FILE", help="does this checkpoint fit? .safetensors, .pt, .bin")
+    run.add_argument("--against", metavar="FILE", help="compare with a checkpoint: .safetensors, .pt")
     run.add_argument(
         "--suggest", type=names, default=(), metavar="LIST", help="names: lora, fsdp, compile, quantize, groups, all"
     )
@@ -114,7 +114,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     run.add_argument("--backward", action="store_true", help="also run and record the backward pass")
     run.add_argument("--stats", action="store_true", help="mean, std, min, max of every recorded tensor")
     run.add_argument("--verify", action="store_true", help="run the recorded graph again, compare each step")
-    run.add_argument("--profile", action="store_true", help="operations and time of every call, in runs apart")
+    run.add_argument("--profile", action="store_true", help="operations and time of calls, in separate runs")
     run.add_argument(
         "--timeout",
         type=seconds,

@@ -31,8 +31,8 @@ def add_tree_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="each root model below TARGET (.), resumable, indexed",
     )
-    group.add_argument("--jobs", type=count, metavar="N", help="models at once; default: as cores and memory allow")
-    group.add_argument("--retry", action="store_true", help="do again what failed")
+    group.add_argument("--jobs", type=count, metavar="N", help="models in parallel; default: by cores and memory")
+    group.add_argument("--retry", action="store_true", help="repeat failed models")
 
 
 def check_alone(arguments: argparse.Namespace) -> None:

@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from modgraph.source.revisions import Revision
 
 _EPILOG = """\
-Nothing is checked out or executed: the model is predicted at the revisions that are asked. A revision at which it
-cannot be told whether the checkpoint fits is passed over, as by `git bisect skip`.
+Nothing is checked out or executed: the model is predicted at each revision that is tested. A revision at which it is
+unknown whether the checkpoint fits is skipped, as by `git bisect skip`.
 
 examples:
   modgraph bisect old.safetensors model.py:Net v1.0..HEAD
   modgraph bisect net.pt package.models:build 1f3c2ab..main --format json
 
 exit status:
-  0 found   1 it fits everywhere, or nowhere   2 it cannot be told, or something could not be read
+  0 found   1 it fits at both ends, or at neither   2 unknown, or something could not be read
 """
 _MOST_CANDIDATES = 12
 _RANGE = re.compile(r"(?P<good>.+?)\.\.(?P<bad>[^.].*)?", re.DOTALL)
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     parser.usage, parser.epilog = "%(prog)s CHECKPOINT TARGET GOOD..BAD [options]", _EPILOG
     parser.add_argument("checkpoint", metavar="CHECKPOINT", help="net.safetensors, net.pt, net.gguf, *.index.json")
-    parser.add_argument("target", metavar="TARGET", help="model.py:Net or package.module:Net, as of `modgraph diff`")
+    parser.add_argument("target", metavar="TARGET", help="model.py:Net or package.module:Net, as for `modgraph diff`")
     parser.add_argument(
         "range",
         metavar="GOOD..BAD",

@@ -41,44 +41,44 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     parser.usage, parser.epilog = "%(prog)s [PATH...] [options]", _EPILOG
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files and folders; - is standard input; default: .")
-    what = parser.add_argument_group("what is looked for")
-    what.add_argument("--select", action="append", metavar="RULES", help="codes, names, beginnings of codes, or ALL")
+    what = parser.add_argument_group("rules")
+    what.add_argument("--select", action="append", metavar="RULES", help="codes, names, prefixes of codes, or ALL")
     what.add_argument(
-        "--extend-select", action="append", metavar="RULES", help="rules beside those of the configuration"
+        "--extend-select", action="append", metavar="RULES", help="rules, in addition to the configuration"
     )
-    what.add_argument("--ignore", action="append", metavar="RULES", help="rules that are not wanted")
-    what.add_argument("--strict", action="store_true", help="report what is possible too")
+    what.add_argument("--ignore", action="append", metavar="RULES", help="rules to leave out")
+    what.add_argument("--strict", action="store_true", help="also report what is only possible")
     what.add_argument(
         "--fail-on",
         choices=_SEVERITIES,
         default="warning",
         metavar="LEVEL",
-        help="exit 1 from info, warning or error on",
+        help="exit 1 for info, warning or error and above",
     )
     what.add_argument("--exit-zero", action="store_true", help="exit 0 whatever is found")
-    what.add_argument("--baseline", metavar="FILE", help="keep quiet about the findings in this file")
-    what.add_argument("--write-baseline", metavar="FILE", help="write the present findings there")
-    files = parser.add_argument_group("which files, and how")
-    files.add_argument("--exclude", action="append", metavar="PATTERN", help="paths beside those of the configuration")
-    files.add_argument("--force-exclude", action="store_true", help="exclude files too that are named one by one")
-    files.add_argument("--no-empty", action="store_true", help="exit 2 where there is nothing to check")
-    files.add_argument("--stdin-filename", metavar="FILE", help="the file that - is taken to be")
+    what.add_argument("--baseline", metavar="FILE", help="do not report the findings in this file")
+    what.add_argument("--write-baseline", metavar="FILE", help="write the present findings to this file")
+    files = parser.add_argument_group("files and configuration")
+    files.add_argument("--exclude", action="append", metavar="PATTERN", help="paths, in addition to the configuration")
+    files.add_argument("--force-exclude", action="store_true", help="also exclude files named one by one")
+    files.add_argument("--no-empty", action="store_true", help="exit 2 if there is nothing to check")
+    files.add_argument("--stdin-filename", metavar="FILE", help="the file name to assume for -")
     files.add_argument("--config", action="append", metavar="FILE|KEY=VALUE", help="a file, or a key of it in TOML")
     files.add_argument("--isolated", action="store_true", help="read no configuration")
     fixes = parser.add_argument_group("fixes")
-    fixes.add_argument("--fix", action="store_true", help="fix what changes no behaviour")
-    fixes.add_argument("--unsafe-fixes", action="store_true", help="with --fix or --diff: fix the rest too")
+    fixes.add_argument("--fix", action="store_true", help="make safe fixes, which change no behaviour")
+    fixes.add_argument("--unsafe-fixes", action="store_true", help="with --fix or --diff: also the other fixes")
     fixes.add_argument("--diff", action="store_true", help="print what --fix would do; exit 1 if anything")
     fixes.add_argument("--exit-non-zero-on-fix", action="store_true", help="exit 1 if anything was fixed")
     output = parser.add_argument_group("results")
     output.add_argument("--format", choices=FORMATS, metavar="NAME", help=", ".join(FORMATS))
-    output.add_argument("-o", "--output", metavar="FILE", help="write the findings there")
+    output.add_argument("-o", "--output", metavar="FILE", help="write the findings to this file")
     output.add_argument("--statistics", action="store_true", help="the number of findings of each rule")
     output.add_argument("--explain", metavar="CODE", help="a rule with examples; ALL for every rule")
     output.add_argument("--show-files", action="store_true", help="the files that would be checked")
     output.add_argument("--show-settings", action="store_true", help="the configurations that would be used")
-    files.add_argument("--no-cache", action="store_true", help="keep and use no findings of earlier runs")
-    files.add_argument("--cache-dir", metavar="DIR", help="where findings are kept")
+    files.add_argument("--no-cache", action="store_true", help="use no cached findings, and cache none")
+    files.add_argument("--cache-dir", metavar="DIR", help="where findings are cached")
     files.add_argument("-j", "--jobs", type=count, metavar="N", help="processes; default: as many as make it faster")
 
 

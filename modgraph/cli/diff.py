@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 _EPILOG = """\
 OLD and NEW are each
   net.json                 a graph that `modgraph analyze` wrote
-  model.py:Net             a target, as of `modgraph analyze`; it is predicted, and nothing is executed
+  model.py:Net             a target, as for `modgraph analyze`; it is predicted, and nothing is executed
   HEAD~1:model.py:Net      the same at a revision of the git repository here; nothing is checked out
-  main:net.json            a graph that is kept in the repository
+  main:net.json            a graph that is stored in the repository
   net.onnx                 an ONNX file, compared with another one
-OLD alone is a revision: each of targets = [...] in [tool.modgraph] is compared with what it was there
+OLD alone is a revision: each of targets = [...] in [tool.modgraph] is compared with its state there
 
 examples:
   modgraph diff HEAD~1:model.py:Net model.py:Net
@@ -32,7 +32,7 @@ examples:
   modgraph diff main:model.py:Net model.py:Net --fail-on checkpoint --emit-map keys.txt
 
 exit status:
-  0 the same, as far as is known   1 different   2 not comparable: one side could not be read or found
+  0 no difference known   1 different   2 not comparable: one side could not be read or found
 """
 _FORMATS = ("text", "markdown", "json", "svg", "html")
 
@@ -45,11 +45,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "new",
         metavar="NEW",
         nargs="?",
-        help="the same; without it, OLD is a revision, with which each of the targets of [tool.modgraph] is compared",
+        help="the same; if left out, OLD is a revision, and each target of [tool.modgraph] is compared with it",
     )
     output = parser.add_argument_group("what is written")
     output.add_argument(
-        "--format", choices=_FORMATS, metavar="NAME", help=f"{', '.join(_FORMATS)}; default: text, or as -o ends"
+        "--format", choices=_FORMATS, metavar="NAME", help=f"{', '.join(_FORMATS)}; default: text, or the suffix of -o"
     )
     output.add_argument(
         "-o", "--output", metavar="FILE", help="default: standard output; a directory for several targets"
@@ -59,10 +59,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("change", "checkpoint"),
         default="change",
         metavar="WHAT",
-        help="status 1: change (default), or checkpoint: only where one of OLD does not load into NEW",
+        help="status 1 for: change (default); checkpoint: only if one of OLD does not load into NEW",
     )
     output.add_argument(
-        "--emit-map", metavar="FILE", help="write old.key: new.key, by which a checkpoint of OLD is loaded into NEW"
+        "--emit-map", metavar="FILE", help="write lines old.key: new.key, to load a checkpoint of OLD into NEW"
     )
     run_group = parser.add_argument_group("the run")
     run_group.add_argument("--run", action="store_true", help="build and run targets too, compare the runs")
@@ -75,7 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=get_args(Mode),
         default="eval",
         metavar="NAME",
-        help="eval, train; default: eval; of predictions too; a file of a graph in another mode is refused",
+        help="eval, train; default: eval; also for predictions; a saved graph of the other mode is refused",
     )
     run_group.add_argument("--profile", action="store_true", help="compare floating point operations too")
     run_group.add_argument("--timeout", type=seconds, metavar="SECONDS", help="for each run")

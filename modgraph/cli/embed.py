@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from modgraph.graph.model import Graph
 
 _EPILOG = """\
-A comment on a line of its own asks for a picture, which is put below it, for a light and for a dark ground:
+A comment on a line of its own asks for a picture. It is inserted below, for light and for dark backgrounds:
 
   <!-- modgraph: model.py:Net --depth 1 -o images/net.svg -->
 
 Its options are --input, --depth, --no-fold, --no-idioms, --focus, --direction, --color, --show-views and -o; paths are
-seen from the file. What is drawn already as it would be now is left alone.
+relative to the file. A picture that would not change is left alone.
 
 examples:
   modgraph embed README.md
@@ -40,8 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     parser.usage, parser.epilog = "%(prog)s FILE.md ... [options]", _EPILOG
     parser.add_argument("files", metavar="FILE.md", nargs="+", help="Markdown files")
-    parser.add_argument("--check", action="store_true", help="write nothing; tell which pictures are not fresh")
-    parser.add_argument("--run", action="store_true", help="also run the models; otherwise they are predicted alone")
+    parser.add_argument("--check", action="store_true", help="write nothing; list the pictures that are not fresh")
+    parser.add_argument("--run", action="store_true", help="also run the models; by default they are only predicted")
 
 
 def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:

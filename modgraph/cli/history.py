@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 _EPILOG = """\
 Commits are followed along first parents, the oldest first; the model is predicted at those that may have changed it.
-Nothing is checked out or executed. What is joined, split or transposed is counted as reshaped.
+Nothing is checked out or executed. Keys that are joined, split or transposed count as reshaped.
 
 examples:
   modgraph history model.py:Net
   modgraph history package.models:build --since v1.0 --format markdown
 
 exit status:
-  0 told   1 never   2 it cannot be told at any revision, or something could not be read
+  0 done   1 never   2 the keys are unknown at every revision, or something could not be read
 """
 _MOST = 200
 
@@ -32,8 +32,8 @@ _MOST = 200
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     parser.usage, parser.epilog = "%(prog)s TARGET [options]", _EPILOG
-    parser.add_argument("target", metavar="TARGET", help="model.py:Net or package.module:Net, as of `modgraph diff`")
-    parser.add_argument("--since", metavar="REV", help="what came behind this revision; default: all")
+    parser.add_argument("target", metavar="TARGET", help="model.py:Net or package.module:Net, as for `modgraph diff`")
+    parser.add_argument("--since", metavar="REV", help="only commits after this revision; default: all")
     parser.add_argument("--until", metavar="REV", default="HEAD", help="up to this one; default: HEAD")
     parser.add_argument(
         "--most",

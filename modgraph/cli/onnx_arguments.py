@@ -47,7 +47,7 @@ def add_onnx_arguments(parser: argparse.ArgumentParser) -> None:
         "--onnx-leaf",
         choices=get_args(Leaf),
         metavar="WHAT",
-        help="a layer of one operator: operator, function",
+        help="one-operator layers as operator or function",
     )
     group.add_argument(
         "--onnx-depth", type=count_or_none, metavar="N", help="how deep functions are nested; 0 is a flat model"

@@ -90,11 +90,11 @@ def add_picture_arguments(parser: argparse.ArgumentParser, *, default: str) -> N
 def add_shown_arguments(output: argparse._ActionsContainer) -> None:
     """The options that say what of a model a picture shows: those of a command, and of a comment in a Markdown file."""
     add = output.add_argument
-    add("--depth", type=count, metavar="N", help="levels of a picture; default: what is readable")
+    add("--depth", type=count, metavar="N", help="levels of a picture; default: those readable")
     add("--no-fold", action="store_true", help="blocks one by one; --no-idioms; --show-views")
     add("--no-idioms", action="store_true", help=argparse.SUPPRESS)  # told of beside --no-fold: help is long enough
     add("--show-views", action="store_true", help=argparse.SUPPRESS)  # the same
-    add("--focus", default="", metavar="PATH", help="draw one module, and what it is joined to")
+    add("--focus", default="", metavar="PATH", help="draw one module, and what it connects to")
     told = "top to bottom, or left to right"
     add("--direction", choices=DIRECTIONS, default="TB", metavar="|".join(DIRECTIONS), help=told)
     output.set_defaults(columns=(), style="screen", width=None)
