@@ -23,12 +23,10 @@ def notes(changes: Sequence[Change]) -> list[str]:
     found: list[str] = []
     if keys:
         shown = ", ".join(list(keys)[:_SHOWN]) + (f" and {len(keys) - _SHOWN} more" if len(keys) > _SHOWN else "")
-        found.append(
-            f"the state dict has new keys, and parameters() more to train: {shown}; a checkpoint from before lacks them"
-        )
+        found.append(f"new keys in the state dict, and new parameters to train: {shown}; older checkpoints lack them")
     if any(each.code == "MG105" for each in fixed):
         names = ", ".join(dict.fromkeys(each.class_name or str(each.file) for each in fixed if each.code == "MG105"))
-        found.append(f"parameters that were shared are no more: {names}; there are more of them to train")
+        found.append(f"parameters are no longer shared, so there are more to train: {names}")
     for each in fixed:
         said = said_of(each.fix) if each.fix is not None else ""
         if said:

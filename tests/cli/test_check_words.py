@@ -36,9 +36,7 @@ def test_a_diff_speaks_of_what_only_unsafe_fixes_would_fix(capsys):
     assert check("--diff", "bad.py") == 0
     assert "nothing would be changed; 1 more can be fixed with --unsafe-fixes" in capsys.readouterr().err
     assert check("--diff", "--unsafe-fixes", "bad.py") == 1
-    told = (
-        "the state dict has new keys, and parameters() more to train: Net.blocks; a checkpoint from before lacks them"
-    )
+    told = "new keys in the state dict, and new parameters to train: Net.blocks; older checkpoints lack them"
     assert capsys.readouterr().err == f"note: {told}\n1 file would be changed\n"
 
 
