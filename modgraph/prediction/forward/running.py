@@ -220,7 +220,7 @@ def _follow(machine: Interpreter, root: Address, inputs: Sequence[Given], way: _
             )
         return None
 
-    began = machine.base.next_index
+    began = machine.began = machine.base.next_index
     failure = attempt(machine, run, lambda why: why)
     outputs = tuple(places_in(machine, results[0], "output")) if results else ()
     possible = possible_in(machine, [("output", each) for each in results[:1]])

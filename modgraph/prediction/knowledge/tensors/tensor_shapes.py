@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 
 from modgraph.names import last_name
-from modgraph.prediction.domain.assumed import PLACED
+from modgraph.prediction.domain.assumed import CAST, PLACED
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.limits import MAX_VALUE_SIZE
 from modgraph.prediction.domain.machine import Machine
@@ -22,6 +22,7 @@ from modgraph.prediction.domain.values import (
     NONE,
     TRUE,
     Address,
+    Choice,
     Constant,
     Device,
     Dtype,
@@ -31,7 +32,7 @@ from modgraph.prediction.domain.values import (
 )
 from modgraph.prediction.knowledge.tensors import layout
 from modgraph.prediction.knowledge.tensors.devices import device_of
-from modgraph.prediction.knowledge.tensors.elements import Number, Shape, category, count, kept, strides
+from modgraph.prediction.knowledge.tensors.elements import FLOATS, Number, Shape, category, count, kept, strides
 from modgraph.prediction.knowledge.tensors.tensor_memory import overwrite, share, views
 from modgraph.prediction.knowledge.tensors.tensor_names import (
     ASKING,
@@ -124,7 +125,28 @@ def size_elements(arguments: Arguments, machine: Machine) -> Value:
 @models(f"{TENSOR}.@dtype")
 def dtype(arguments: Arguments, machine: Machine) -> Value:
     name = source_of(arguments, machine).dtype
-    return number_unknown(machine, "the dtype of a tensor is not known") if name is None else Dtype(name)
+    if name is None:
+        return number_unknown(machine, "the dtype of a tensor is not known")
+    if not may_be_cast(arguments, machine):
+        return Dtype(name)
+    return machine.choice([Dtype(each) for each in (name, *_CAST_TO)], _AROUND)
+
+
+_CAST_TO = ("bfloat16", "float16")
+_AROUND = "depends on whether an autocast is around it"
+
+
+def as_usual(value: Value) -> Value:
+    """A dtype to convert to: that something is made like another tensor is no test of whether this was cast."""
+    return value.alternatives[0] if isinstance(value, Choice) and value.reason == _AROUND else value
+
+
+def may_be_cast(arguments: Arguments, machine: Machine) -> bool:
+    """This run is to have an autocast around the model, which gives what torch makes in it other dtypes; that there is
+    none is taken for granted elsewhere."""
+    given = arguments.get(0, "input", NONE)
+    is_made = isinstance(given, Address) and given.index >= machine.began
+    return is_made and source_of(arguments, machine).dtype in FLOATS and machine.asks(CAST)
 
 
 @models(f"{TENSOR}.@device")
@@ -305,13 +327,26 @@ def converted(arguments: Arguments, machine: Machine, to: str | None, where: str
     return found
 
 
+def _one_of(value: Choice, dtype: str | None, place: str | None) -> tuple[str | None, str | None]:
+    """What is known of dtype and device of what is converted to one of several: what none of these may change."""
+    flags = [
+        each for each in value.alternatives if isinstance(each, Constant) and isinstance(each.value, (bool, type(None)))
+    ]
+    others = [each for each in value.alternatives if each not in flags]
+    says_dtype = any(not isinstance(each, (Device, Constant)) for each in others)
+    says_place = any(not isinstance(each, Dtype) for each in others)
+    return None if says_dtype else dtype, None if says_place else place
+
+
 @models(f"{TENSOR}.to", f"{TENSOR}.type_as")
 def to(arguments: Arguments, machine: Machine) -> Value:
     source = source_of(arguments, machine)
     wanted, where = source.dtype, source.device
-    for value in (*arguments.positional[1:], *arguments.keywords.values()):
+    for value in map(as_usual, (*arguments.positional[1:], *arguments.keywords.values())):
         other = tensor_of(machine, value)
-        if isinstance(value, Dtype):
+        if isinstance(value, Choice):
+            wanted, where = _one_of(value, wanted, where)
+        elif isinstance(value, Dtype):
             wanted = value.name
         elif other is not None:
             wanted, where = other.dtype, other.device
