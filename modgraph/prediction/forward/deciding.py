@@ -30,7 +30,7 @@ def deciding(prediction: Prediction, target: Target, usual: Followed, training: 
         other = follow(
             prediction, usual.specs, training, witnesses=usual.witnesses, guessed=usual.guessed, elsewhere=asked
         )
-        if other is None or _reason(other) != _reason(usual) or _refusing(other) != _refusing(usual):
+        if other is None or _reason(other) != _reason(usual) or not _is_refused_as(usual, other):
             return False
         is_of_dtypes = CAST not in asked
         return bool(_doing(prediction, target, other, is_of_dtypes) == done_as_a_rule(is_of_dtypes))
@@ -43,10 +43,14 @@ def deciding(prediction: Prediction, target: Target, usual: Followed, training: 
     return found
 
 
-def _refusing(run: Followed) -> tuple[object, ...]:
-    """What the run has asked of open sizes, and what was refused on some ways of it."""
-    needed = frozenset() if run.conditions is None else frozenset(run.conditions.needed)
-    return needed, run.raised
+def _is_refused_as(usual: Followed, other: Followed) -> bool:
+    """Both have asked the same of open sizes, and nothing was refused on ways of the other alone: what it asked may be
+    either there, so it went all ways of the usual run, but for imports, which are done once."""
+    return _needed(other) == _needed(usual) and other.raised <= usual.raised
+
+
+def _needed(run: Followed) -> frozenset[object]:
+    return frozenset() if run.conditions is None else frozenset(run.conditions.needed)
 
 
 def _reason(run: Followed) -> str | None:
