@@ -424,7 +424,8 @@ def module_call(
     result = passing.through(result)
     found = _looked_at(machine, result, "output")
     outputs, handed = tuple(_each_once(found)), tuple(passing.handed.values())
-    add(machine, Leave(outputs, is_known=_are_known(found), written=written, handed=handed))
+    unknown = _among(outputs, found)
+    add(machine, Leave(outputs, is_known=_are_known(found), written=written, handed=handed, unknown=unknown))
     return result
 
 
@@ -648,26 +649,30 @@ def possible_in(machine: Machine, named: Iterable[tuple[str, Value]]) -> tuple[S
     for name, value in named:
         if not isinstance(value, Constant):
             _look(machine, value, name, found, 0)
-    return tuple(each for each in found if each.is_possible)
+    return tuple(each for each in found if each.is_possible and each.indices)
 
 
-def unknown_in(machine: Machine, value: Value, name: str) -> Iterator[tuple[str, Unknown]]:
+def unknown_in(machine: Machine, value: Value, name: str) -> list[Seen]:
     """The places in a result at which a tensor may stand, or several, of which nothing is known."""
-    held = machine.state.find(value, DictObject)
-    if isinstance(value, Unknown):
-        if not value.inert:
-            yield name, value
-    elif isinstance(value, TupleValue):
-        for place, each in enumerate(value.items):
-            yield from unknown_in(machine, each, f"{name}[{place}]")
-    elif held is not None:
-        for key, each in held.entries.items():
-            if isinstance(key, Constant) and isinstance(each, Unknown):
-                yield from unknown_in(machine, each, f"{name}[{key.value!r}]")
+    return [each for each in _looked_at(machine, value, name) if each.unknown]
+
+
+def _among(outputs: Sequence[Seen], found: Sequence[Seen]) -> tuple[tuple[int, Seen], ...]:
+    """What is not known of all that a call gives, each with how many of its outputs stand before it."""
+    first: dict[str, None] = {}
+    kept = {each.name for each in outputs}
+    unknown = []
+    for each in found:
+        if each.unknown:
+            unknown.append((len(first), each))
+        elif each.name in kept:
+            first[each.name] = None
+    return tuple(unknown)
 
 
 def _are_known(found: Sequence[Seen]) -> bool:
     """These are as many in every run, and stand where they do."""
+    found = [each for each in found if not each.unknown]  # told as what it is
     held = [way for each in found for way in each.ways]
     twice = {way for way in held if held.count(way) > 1} if len(held) > len(set(held)) else ()
     return not any(
@@ -716,7 +721,7 @@ def _look(machine: Machine, value: Value, name: str, found: list[Seen], depth: i
         _look_at_choice(machine, value, name, found, depth)
     elif isinstance(value, Address):
         _look_at_object(machine, value, name, found, depth)
-    elif isinstance(value, Unknown) and value.may_be and not value.inert:
+    elif isinstance(value, Unknown) and not value.inert:
         _look_at_unknown(machine, value, name, found)
 
 
@@ -737,8 +742,7 @@ def _look_at_unknown(machine: Machine, value: Unknown, name: str, found: list[Se
             isinstance(held, InstanceObject) and _is_record(machine, held)
         ):
             pending += sorted(points_to.objects_of(points_to.held_by(held)), reverse=True)
-    if indices:
-        found.append(Seen(name, tuple(indices), is_possible=True))
+    found.append(Seen(name, tuple(indices), is_possible=True, unknown=value.reason or "it is not known"))
 
 
 def _fields(machine: Machine, value: TupleValue) -> list[str]:
