@@ -32,6 +32,7 @@ from modgraph.prediction.domain.objects import (
     ModuleObject,
     TensorObject,
 )
+from modgraph.prediction.domain.registry import lookup
 from modgraph.prediction.domain.sizes import same_sizes
 from modgraph.prediction.domain.values import (
     GIVEN,
@@ -641,6 +642,65 @@ def operation_on_possible(machine: Machine, name: str, operand: Unknown) -> Valu
         possible = possible_in(machine, [("args[0]", operand)])
         add(machine, Operate(name, (), tuple(seen_in(machine, made, "output")), machine.where, possible=possible))
     return made
+
+
+_PERHAPS_ITSELF = frozenset(
+    (
+        *(
+            "to",
+            "contiguous",
+            "float",
+            "double",
+            "half",
+            "bfloat16",
+            "int",
+            "long",
+            "short",
+            "char",
+            "byte",
+            "bool",
+            "cpu",
+        ),
+        *("cuda", "type", "type_as", "positive", "conj", "conj_physical", "resolve_conj", "resolve_neg", "sum_to_size"),
+        *("coalesce", "to_dense", "item", "tolist", "numpy", "equal", "allclose", "dtype", "split", "chunk", "unbind"),
+    )
+)
+"""Methods of Tensor that may give the tensor itself, or give no tensor, or several."""
+
+
+def method_of_possible(machine: Machine, receiver: Unknown, name: str, arguments: Arguments) -> Value:
+    """What a method gives of something that is not known, and may be one of several tensors."""
+    if lookup(f"torch.Tensor.{name}") is None or name in _PERHAPS_ITSELF:
+        return receiver
+    given = replace(arguments, positional=(receiver, *arguments.positional))
+    return made_of_possible(machine, receiver, f"torch.Tensor.{name}", given)
+
+
+def made_of_possible(machine: Machine, found: Unknown, name: str, arguments: Arguments) -> Value:
+    """What comes of what is not known, and may be one of several tensors: that which torch makes of these with
+    a function that makes another one, and it is none of them.
+
+    Args:
+        found: what is said of it where nothing is known of the function.
+    """
+    called = operation_of(name)
+    if not machine.is_recording or machine.operating or found.inert or not found.may_be:
+        return found
+    held = [machine.state.find(Address(index), TensorObject) for index in found.may_be]
+    if any(each is None or each.cls is not None or through_numpy.is_array(each) for each in held):
+        return found
+    if called is None or is_in_place(called):
+        return found
+    elsewhere = points_to.nowhere(found)
+
+    def computed() -> Value:
+        made = machine.allocate(TensorObject(shape=None, dtype=None, device=None, requires_grad=None))
+        inputs, possible = tuple(_given(machine, arguments)), possible_in(machine, _named(arguments))
+        outputs = tuple(seen_in(machine, made, "output"))
+        add(machine, Operate(called, inputs, outputs, arguments.where or machine.where, possible=possible))
+        return points_to.either_of(elsewhere, [made])
+
+    return machine.fork([computed, lambda: elsewhere], found.reason)
 
 
 def possible_in(machine: Machine, named: Iterable[tuple[str, Value]]) -> tuple[Seen, ...]:

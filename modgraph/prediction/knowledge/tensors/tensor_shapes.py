@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 
 from modgraph.names import last_name
-from modgraph.prediction.domain.assumed import CAST, PLACED
+from modgraph.prediction.domain.assumed import PLACED
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.limits import MAX_VALUE_SIZE
 from modgraph.prediction.domain.machine import Machine
@@ -32,7 +32,7 @@ from modgraph.prediction.domain.values import (
 )
 from modgraph.prediction.knowledge.tensors import layout
 from modgraph.prediction.knowledge.tensors.devices import device_of
-from modgraph.prediction.knowledge.tensors.elements import FLOATS, Number, Shape, category, count, kept, strides
+from modgraph.prediction.knowledge.tensors.elements import Number, Shape, category, count, kept, strides
 from modgraph.prediction.knowledge.tensors.tensor_memory import overwrite, share, views
 from modgraph.prediction.knowledge.tensors.tensor_names import (
     ASKING,
@@ -54,6 +54,7 @@ from modgraph.prediction.knowledge.tensors.tensor_values import (
     size_of,
     tensor_of,
 )
+from modgraph.prediction.knowledge.torch.autocasting import as_usual, cast_around, may_be_cast
 from modgraph.prediction.knowledge.torch.gradients import may_have_come, refuse_on_leaf, written_to
 from modgraph.prediction.knowledge.torch.parameters import TENSOR
 from modgraph.prediction.paths import recording
@@ -127,26 +128,7 @@ def dtype(arguments: Arguments, machine: Machine) -> Value:
     name = source_of(arguments, machine).dtype
     if name is None:
         return number_unknown(machine, "the dtype of a tensor is not known")
-    if not may_be_cast(arguments, machine):
-        return Dtype(name)
-    return machine.choice([Dtype(each) for each in (name, *_CAST_TO)], _AROUND)
-
-
-_CAST_TO = ("bfloat16", "float16")
-_AROUND = "depends on whether an autocast is around it"
-
-
-def as_usual(value: Value) -> Value:
-    """A dtype to convert to: that something is made like another tensor is no test of whether this was cast."""
-    return value.alternatives[0] if isinstance(value, Choice) and value.reason == _AROUND else value
-
-
-def may_be_cast(arguments: Arguments, machine: Machine) -> bool:
-    """This run is to have an autocast around the model, which gives what torch makes in it other dtypes; that there is
-    none is taken for granted elsewhere."""
-    given = arguments.get(0, "input", NONE)
-    is_made = isinstance(given, Address) and given.index >= machine.began
-    return is_made and source_of(arguments, machine).dtype in FLOATS and machine.asks(CAST)
+    return cast_around(machine, name) if may_be_cast(arguments, machine) else Dtype(name)
 
 
 @models(f"{TENSOR}.@device")

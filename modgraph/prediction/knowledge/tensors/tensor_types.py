@@ -10,7 +10,8 @@ from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.registry import models
 from modgraph.prediction.domain.values import NONE, Constant, Dtype, KnownClass, Value
 from modgraph.prediction.knowledge.tensors.elements import promoted
-from modgraph.prediction.knowledge.tensors.tensor_shapes import as_usual, converted, may_be_cast, place_of, source_of
+from modgraph.prediction.knowledge.tensors.tensor_shapes import converted, place_of, source_of
+from modgraph.prediction.knowledge.torch.autocasting import as_usual, may_be_cast
 from modgraph.prediction.knowledge.torch.parameters import TENSOR
 from modgraph.prediction.python.plain import number_unknown
 
