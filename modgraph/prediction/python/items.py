@@ -559,7 +559,8 @@ def mapping_pairs(machine: Machine, value: Value) -> tuple[list[tuple[Value, Val
     if mapping is not None:
         return list(mapping.entries.items()), mapping.open
     if isinstance(value, (Unknown, Choice)):
-        return machine.unknown("the mapping is not known", value)
+        why = machine.unknown("the mapping is not known", value)
+        return why if isinstance(value, Unknown) else points_to.read_within(machine, why, value.alternatives)
     keys = _found(machine, value, "keys")
     if keys is None:
         if isinstance(value, Constant) or machine.state.find(value, ListObject) is not None:

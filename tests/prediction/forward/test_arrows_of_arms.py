@@ -74,3 +74,14 @@ def test_an_arrow_is_there_in_some_run(body: str, default: Any, tmp_path: Path) 
         assert not run.problems
         runs.append(_ends(run))
     assert runs[0] <= _ends(graph) <= runs[0] | runs[1]
+
+
+@pytest.mark.parametrize(
+    "made", ["dict(k=y, **{more})", "{{'k': y, **{more}}}", "dict({more}, k=y)", "(lambda **k: k)(**{more})"]
+)
+def test_what_one_of_two_mappings_holds_may_come_out(made: str, tmp_path: Path) -> None:
+    given = made.replace("{{", "{").replace("}}", "}").replace("{more}", "({'u': z} if x.sum() > 0 else {})")
+    graph = predicted(tmp_path, NET.format(default=None, body=f"return {given}.get('u', x)"), ["3x4"])
+    told = {producer for producer, consumer in _ends(graph) if consumer == "output"}
+    assert told == {"b", "input:x"}
+    assert not any(each.certain for each in graph.edges if each.consumer.startswith("output"))
