@@ -622,7 +622,7 @@ class _Reader:
 
     def _repeat(self, event: Repeat) -> None:
         condition = _condition(event)
-        self.conditions.append(condition)
+        self.conditions.append(_on_both(self.conditions[-1], condition) if self.conditions else condition)
         self.tests.append([])
         self.is_elsewhere.append(self.is_elsewhere[-1])
         coming, self.coming = self.coming, self.coming | _made_in(event.events)
