@@ -732,7 +732,7 @@ def _among(outputs: Sequence[Seen], found: Sequence[Seen]) -> tuple[tuple[int, S
 
 def _are_known(found: Sequence[Seen]) -> bool:
     """These are as many in every run, and stand where they do."""
-    found = [each for each in found if not each.unknown]  # told as what it is
+    found = [each for each in found if each.indices or not each.unknown]  # others are told in their place
     held = [way for each in found for way in each.ways]
     twice = {way for way in held if held.count(way) > 1} if len(held) > len(set(held)) else ()
     return not any(
