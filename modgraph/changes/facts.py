@@ -259,7 +259,8 @@ class Facts:
         dtypes = [_output_dtypes(graph, node) for graph, node in sides]
         # A value of which not even a tensor is known gives no output.
         lost = [
-            [not outputs and side.is_partial for outputs in all_] for all_, side in zip(calls, self.leeway, strict=True)
+            [(not outputs and side.is_partial) or any(each.unknown for each in outputs) for outputs in all_]
+            for all_, side in zip(calls, self.leeway, strict=True)
         ]
         facts: tuple[tuple[FieldKind, str, list[Any], _IsUnknown, _IsOne], ...] = (
             ("outputs", "output shapes", shapes, lambda each: _is_open_shape(each.shape), _may_be_one_shape),

@@ -163,7 +163,7 @@ def _lost(graph: Graph) -> Iterator[At]:
     sources = {edge.producer for edge in graph.edges}
     lost: set[int] = {each.call for each in graph.operations if each.call is not None and each.id not in sources}
     for call in graph.calls:
-        if not call.outputs:
+        if all(each.unknown for each in call.outputs):
             lost.update(number for number in (call.index, call.parent) if number is not None)
     for call in graph.calls:  # a call begins before those that it makes
         if call.parent in lost and not call.inputs:

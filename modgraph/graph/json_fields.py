@@ -77,7 +77,7 @@ KEYS: dict[Any, str] = {
     SourceLocation: "file line",
     Call: "index module parent inputs outputs source error direct? recomputed? ranks? "
     "predicted? observed&predicted certain&predicted condition? held? may_repeat?",
-    TensorInfo: "name* shape dtype device* statistics? sharding?",
+    TensorInfo: "name* shape dtype device* statistics? sharding? unknown?",
     Statistics: "mean std min max numel nan? inf?",
     Operation: "id name call source ranks? predicted? observed&predicted certain&predicted condition? held? arguments?",
     Edge: "from:producer to:consumer tensor or_from? or_others? output? made_by? ranks? "

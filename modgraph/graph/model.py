@@ -76,6 +76,9 @@ class TensorInfo:
     statistics: Statistics | None = None
     sharding: Sharding | None = None
     """How it is spread over the ranks; `shape` is that of the whole."""
+    unknown: str | None = None
+    """Of a place in what a predicted call gives of which nothing is known: why. A tensor may stand there, several, or
+    none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,6 +19,7 @@ from modgraph.graph.given_back import in_doubt
 from modgraph.graph.idioms.idiom import Idiom
 from modgraph.graph.index import GraphIndex
 from modgraph.graph.model import Call, Condition, Edge, Graph, Operation, TensorInfo
+from modgraph.graph.outputs import output_end, unknown_outputs
 
 Key = tuple[int, int, int, int]
 
@@ -282,13 +283,20 @@ class _Growth:
                     )
                 )
 
+        for each in unknown_outputs(self.index.graph):  # no edge may lead there, and it is an output
+            self._output(output_end(each.name))
+
     def _target(self, edge: Edge) -> Occurrence | None:
-        target = self.of_end.get(edge.consumer)
-        if target is None and edge.consumer.startswith("output:"):
+        is_output = edge.consumer.startswith("output:")
+        return self._output(edge.consumer) if is_output else self.of_end.get(edge.consumer)
+
+    def _output(self, end: str) -> Occurrence:
+        target = self.of_end.get(end)
+        if target is None:
             key = (len(self.index.graph.calls), 0, 0, len(self.of_end))
-            target = Occurrence(path="", parent=self.root, end=edge.consumer, key=key)
+            target = Occurrence(path="", parent=self.root, end=end, key=key)
             self.root.children.append(target)
-            self.of_end[edge.consumer] = target
+            self.of_end[end] = target
         return target
 
     def _source(self, edge: Edge, target: Occurrence) -> Occurrence | None:

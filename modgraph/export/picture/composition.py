@@ -48,6 +48,7 @@ from modgraph.graph.batch import batch_size
 from modgraph.graph.focus import Focus
 from modgraph.graph.model import Condition, ModuleNode, TensorInfo
 from modgraph.graph.occurrences import Link, Occurrence, Run
+from modgraph.graph.outputs import output_end, unknown_outputs
 from modgraph.graph.repeats import Likeness
 from modgraph.options import Direction
 
@@ -519,9 +520,14 @@ class Composer:
             return Pill(id=spot.id, title=f"{gathered_name(unit)} ×{len(unit.members)}", detail=shape, tooltip=names)
         unnamed = self._ends[kind] == 1 and (kind == "input" or name.isdecimal()) and self.how.focus is None
         title = kind if unnamed else cut(_end_title(kind, name))
-        return Pill(
-            id=spot.id, title=title or kind, detail=self._pill_shape(spot), tooltip=cut_end(f"{kind} {name}", 200)
-        )
+        why = self._unknown.get(unit.occurrence.end or "")
+        tooltip = f"{kind} {name}" + (f", which is not known: {why}" if why else "")
+        return Pill(id=spot.id, title=title or kind, detail=self._pill_shape(spot), tooltip=cut_end(tooltip, 200))
+
+    @cached_property
+    def _unknown(self) -> dict[str, str]:
+        """By output of which nothing is known: why."""
+        return {output_end(each.name): each.unknown or "" for each in unknown_outputs(self.run.index.graph)}
 
     def _tensors(self, unit: Unit) -> list[TensorInfo]:
         """Of several inputs or outputs."""
@@ -545,7 +551,7 @@ class Composer:
             if edges:
                 return self.tensor_text(edges[0].tensor)
         links = self.run.outgoing[leaf] or self.run.incoming[leaf]
-        return self.tensor_text(links[0].tensor) if links else ""
+        return self.tensor_text(links[0].tensor) if links else "?" if end in self._unknown else ""
 
     def _count(self, block: Block, node: ModuleNode) -> str:
         """What stands beside the class in a frame's title."""

@@ -300,12 +300,21 @@ def _lazy_turn(machine: Machine, inner: Frame, clause: nodes.CompFor, element: n
         if truth is False:
             return None
         if truth is None:
-            yield Lost(machine.unknown(node_text.reason_of_test(machine, condition, value)))
+            yield Lost(machine.unknown(_why_taken(machine, inner, condition, value)))
     if clause.inner_for_in is None:
         yield machine.evaluate(inner, element)
         return None
     nested = machine.evaluate(inner, clause.inner_for_in.iter)
     return (yield from _steps(machine, inner, clause.inner_for_in, nested, element))
+
+
+def _why_taken(machine: Machine, inner: Frame, condition: nodes.Expression, value: Value) -> str:
+    """Why it is not known whether a generator gives an item. Whoever asks for it has other names: a test of those of
+    the generator says nothing there."""
+    reason, text = node_text.reason_of_test(machine, condition, value), node_text.source_of(condition)
+    if reason.startswith(f"depends on `{text}`") and assuming.is_of_own_names(machine, inner, text):
+        return "which items of a generator are taken is not known"
+    return reason
 
 
 def bind_outside(machine: Machine, frame: Frame, name: str, value: Value) -> None:

@@ -31,7 +31,7 @@ from modgraph.prediction.domain.values import (
     Unknown,
     Value,
 )
-from modgraph.prediction.paths import assuming
+from modgraph.prediction.paths import assuming, recording
 from modgraph.prediction.python import (
     attributes,
     hashing,
@@ -216,10 +216,14 @@ def _call(machine: Machine, frame: Frame, node: nodes.Call) -> Value:
     if type(function) is Unknown and machine.is_recording and _is_called_itself(function, node.func):
         function = replace(function, inert=False)
     outer, frame.calling = frame.calling, where
+    arguments = Arguments("", tuple(positional), keywords, where, unknown)
     try:
-        return machine.invoke(function, Arguments("", tuple(positional), keywords, where, unknown))
+        found = machine.invoke(function, arguments)
     finally:
         frame.calling = outer
+    if type(found) is Unknown and found is function and type(node.func) is nodes.Attribute:
+        return recording.method_of_possible(machine, found, node.func.attr, arguments)
+    return found
 
 
 _CALLS = ("forward", "__call__")

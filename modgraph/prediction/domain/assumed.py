@@ -11,6 +11,7 @@ ENVIRONMENT = "os.environ"
 SET_ORDER = "the order of a set"
 PLACED = "the device of a tensor"
 DEFAULT_PLACE = "the default device"
+CAST = "the dtype that a function of torch gives"
 """What a run asks for that is no function; `Machine.asked` has these beside the functions' qualified names."""
 
 

@@ -34,6 +34,8 @@ class Seen:
     """It may be something else, and `indices` are those that it may be, or be made of."""
     is_partial: bool = False
     """On some paths something else stands here, or nothing."""
+    unknown: str = ""
+    """Why nothing is known of what stands here, which may be a tensor, several, or none."""
 
     @property
     def ways(self) -> tuple[int, ...]:
@@ -83,6 +85,8 @@ class Leave:
     written: tuple[int, ...] = ()
     """Addresses of the tensors that a layer was given, and has written into."""
     handed: tuple[Handed, ...] = ()
+    unknown: tuple[tuple[int, Seen], ...] = ()
+    """What it gives of which nothing is known, each with how many of `outputs` stand before it."""
 
 
 @dataclass(frozen=True, slots=True)

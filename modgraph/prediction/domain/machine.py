@@ -73,6 +73,9 @@ class Machine(Budget):
     """What of `asked` a run of `forward` is to have otherwise, by the names that `asks` is given: to see what depends
     on it."""
 
+    began: int = 0
+    """The first address of what a run of `forward` makes."""
+
     def __init__(self, finder: ModuleFinder) -> None:
         super().__init__()
         self.finder = finder

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from modgraph.graph.model import Surroundings
-from modgraph.prediction.domain.assumed import DEFAULT_PLACE, ENVIRONMENT, PLACED, SET_ORDER, Assumed, Plain
+from modgraph.prediction.domain.assumed import CAST, DEFAULT_PLACE, ENVIRONMENT, PLACED, SET_ORDER, Assumed, Plain
 
 _DEVICES = ("cuda", "mps", "xpu", "mtia")
 _QUESTIONS: Mapping[str, tuple[str, ...]] = {
@@ -40,7 +40,7 @@ _QUESTIONS: Mapping[str, tuple[str, ...]] = {
 _NUMBERS: Mapping[str, tuple[str, ...]] = {"cuda": ("torch.cuda.device_count", "torch.accelerator.device_count")}
 """Those that say how many, which is none."""
 _OF_STATE: Mapping[str, tuple[str, ...]] = {
-    "autocast": ("torch.is_autocast_enabled", "torch.is_autocast_cpu_enabled"),
+    "autocast": ("torch.is_autocast_enabled", "torch.is_autocast_cpu_enabled", CAST),
     "placed": (PLACED,),
     "default": (DEFAULT_PLACE,),
 }
@@ -94,6 +94,7 @@ def with_words(surroundings: Surroundings, asked: Iterable[str]) -> Surroundings
 ASKED_IN_RUN: tuple[frozenset[str], ...] = (
     frozenset({PLACED}),
     frozenset({DEFAULT_PLACE}),
+    frozenset({CAST}),
     frozenset(name for each in ("tracing", "scripting", "compiling") for name in _QUESTIONS[each]),
 )
 """What `forward` may ask that is answered as usual in each run, also where nothing else is taken for granted: by what

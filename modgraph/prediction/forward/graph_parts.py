@@ -12,7 +12,18 @@ from typing import Any
 from modgraph.graph.build import GraphBuilder
 from modgraph.graph.dataflow import operation_word
 from modgraph.graph.doubts import DEPENDS, both_texts
-from modgraph.graph.model import Call, Condition, Edge, ModuleNode, OpenPlace, Operation, ParameterInfo, Problem
+from modgraph.graph.model import (
+    Call,
+    Condition,
+    Edge,
+    ModuleNode,
+    OpenPlace,
+    Operation,
+    ParameterInfo,
+    Problem,
+    TensorInfo,
+)
+from modgraph.graph.outputs import output_end
 from modgraph.names import last_name
 from modgraph.prediction.answer.causes import Told, told_once
 from modgraph.prediction.domain.conditions_told import all_of, is_python, negated, plain, tests_in
@@ -277,7 +288,7 @@ class _Reader:
     def _end_of(self, index: int, event: Leave) -> dict[str, Any]:
         """What a call gives, where that is known; where it ends on several paths, what it gives on those that raise
         nothing."""
-        outputs = tuple(self._info(each) for each in event.outputs) if event.is_known else ()
+        outputs = self._outputs(event) if event.is_known else ()
         if index not in self.ended:
             return {"outputs": outputs, "error": event.error}
         if event.error is not None:
@@ -286,6 +297,13 @@ class _Reader:
             return {"outputs": outputs, "error": None}
         known = self.builder.calls[index].outputs
         return {"outputs": outputs if outputs == known else ()}
+
+    def _outputs(self, event: Leave) -> tuple[TensorInfo, ...]:
+        """What a call gives, in its order, with what is not known among it."""
+        given = [self._info(each) for each in event.outputs]
+        for place, seen in reversed(event.unknown):
+            given.insert(place, replace(self._info(seen), unknown=seen.unknown))
+        return tuple(given)
 
     def _path(self, module: Address, caller: _Open | None, name: str | None) -> str:
         """Where a module stands; one that `forward` has made becomes a module below its caller."""
@@ -604,7 +622,7 @@ class _Reader:
 
     def _repeat(self, event: Repeat) -> None:
         condition = _condition(event)
-        self.conditions.append(condition)
+        self.conditions.append(_on_both(self.conditions[-1], condition) if self.conditions else condition)
         self.tests.append([])
         self.is_elsewhere.append(self.is_elsewhere[-1])
         coming, self.coming = self.coming, self.coming | _made_in(event.events)
@@ -651,9 +669,9 @@ class _Reader:
         self.open.clear()
         self.builder.problems.extend(told_once(self.lost.values(), {node.path for node in self.builder.modules}))
         for seen in self.followed.outputs:
-            self._add_edges(self._made_by(seen), f"output:{_output_name(seen.name)}", seen)
+            self._add_edges(self._made_by(seen), output_end(seen.name), seen)
         for seen in self.followed.possible:
-            self._add_edges(self._perhaps_by(seen), f"output:{_output_name(seen.name)}", seen)
+            self._add_edges(self._perhaps_by(seen), output_end(seen.name), seen)
         self.builder.edges.extend(self._between_innermost())
 
     def _between_innermost(self) -> Iterator[Edge]:
@@ -803,17 +821,6 @@ def _otherwise(condition: Condition) -> Condition:
     """Of what happens where the other thing does not."""
     is_test = condition is not _OTHER_WAY and not condition.text.startswith("depends on ")
     return replace(condition, text=negated(condition.text)) if is_test else condition
-
-
-def _output_name(name: str) -> str:
-    """ "output[0][1]" -> "0[1]", "output.logits" -> "logits", "output['a'][0]" -> "a[0]"; "0" for the only one."""
-    place = name.removeprefix("output")
-    if not place:
-        return "0"
-    if place.startswith("."):
-        return place[1:]
-    end = place.index("]")
-    return place[1:end].strip("'\"") + place[end + 1 :]
 
 
 def _said(reason: str) -> str:

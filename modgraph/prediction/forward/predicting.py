@@ -15,7 +15,7 @@ from modgraph.graph.build import GraphBuilder
 from modgraph.graph.model import Condition, Graph, OpenPlace, Problem, SourceLocation
 from modgraph.graph.untaken import Parts, Way, add_other_ways, add_ways
 from modgraph.prediction.answer.tree import build_graph
-from modgraph.prediction.domain.assumed import DEFAULT_PLACE, PLACED, SET_ORDER, Assumed
+from modgraph.prediction.domain.assumed import CAST, DEFAULT_PLACE, PLACED, SET_ORDER, Assumed
 from modgraph.prediction.domain.endings import attempt
 from modgraph.prediction.domain.limits import MAX_WORK
 from modgraph.prediction.domain.values import Address
@@ -67,9 +67,9 @@ def graph_with_forward(
         if (usual is not None and usual.is_whole) or SET_ORDER not in second.machine.asked:
             break
     asked = second.machine.asked - (frozenset() if surroundings.sets_in_order else {SET_ORDER})
-    places = asked & {PLACED, DEFAULT_PLACE}
-    if usual is not None and places:
-        asked -= places - deciding(second, target, usual, wanted.training)
+    doubted = asked & {PLACED, DEFAULT_PLACE, CAST}
+    if usual is not None and doubted:
+        asked -= doubted - deciding(second, target, usual, wanted.training)
     if usual is None or not asked:
         return told
     if not usual.is_whole and (usual.is_refused or not wanted.inputs):

@@ -112,8 +112,14 @@ class Followed:
     """Sizes that the model requires to be multiples of numbers."""
     refused_shapes: OpenPlace | None = None
     """Where inputs have no shapes, as each that was tried was refused: one of these, and why."""
-    open_output: OpenPlace | None = None
-    """The first place in the result of which nothing is known, though a tensor may stand there."""
+    unknown: tuple[Seen, ...] = ()
+    """The places in the result of which nothing is known, though a tensor may stand there."""
+
+    @property
+    def open_output(self) -> OpenPlace | None:
+        """The first of them, with its reason."""
+        found = next(iter(self.unknown), None)
+        return None if found is None else OpenPlace(message=f"what {found.name} is: {found.unknown}")
 
     @property
     def witnesses(self) -> dict[str, int]:
@@ -220,7 +226,7 @@ def _follow(machine: Interpreter, root: Address, inputs: Sequence[Given], way: _
             )
         return None
 
-    began = machine.base.next_index
+    began = machine.began = machine.base.next_index
     failure = attempt(machine, run, lambda why: why)
     outputs = tuple(places_in(machine, results[0], "output")) if results else ()
     possible = possible_in(machine, [("output", each) for each in results[:1]])
@@ -250,13 +256,12 @@ def _follow(machine: Interpreter, root: Address, inputs: Sequence[Given], way: _
         refusals=tuple(machine.guesses.refusals),
         raised=frozenset(machine.guesses.raised),
         came_out=machine.came_out or {},
-        open_output=_open_output(machine, results),
+        unknown=_unknown_outputs(machine, results),
     )
 
 
-def _open_output(machine: Interpreter, results: Sequence[Value]) -> OpenPlace | None:
-    found = next((each for result in results for each in unknown_in(machine, result, "output")), None)
-    return None if found is None else OpenPlace(message=f"what {found[0]} is: {found[1].reason}")
+def _unknown_outputs(machine: Interpreter, results: Sequence[Value]) -> tuple[Seen, ...]:
+    return tuple(each for result in results for each in unknown_in(machine, result, "output"))
 
 
 def _guesses(

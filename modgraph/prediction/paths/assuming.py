@@ -156,6 +156,12 @@ def _holding(machine: Machine, frame: Frame, name: str) -> tuple[Frame, Value] |
     return None
 
 
+def is_of_own_names(machine: Machine, frame: Frame, text: str) -> bool:
+    """The test asks for names that this frame alone has bound, and not the code around it."""
+    held = machine.state.find(frame.environment, EnvironmentObject)
+    return held is not None and any(name.partition(".")[0] in held.names for name in _names_in(text))
+
+
 @lru_cache(maxsize=4096)
 def _names_in(text: str) -> tuple[str, ...]:
     return tuple(_NAME.findall(text))

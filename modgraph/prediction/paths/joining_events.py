@@ -275,7 +275,8 @@ def _both(one: Event, two: Event) -> Event | None:
             return None
         written = tuple(dict.fromkeys((*one.written, *two.written)))
         handed = tuple(dict.fromkeys((*one.handed, *two.handed)))
-        return Leave(_seen(one.outputs, two.outputs), one.error, one.is_known and two.is_known, written, handed)
+        is_known = one.is_known and two.is_known and _unknown(one) == _unknown(two)
+        return Leave(_seen(one.outputs, two.outputs), one.error, is_known, written, handed, one.unknown)
     if isinstance(one, Operate) and isinstance(two, Operate):
         if (one.name, one.where) != (two.name, two.where):
             return None
@@ -290,6 +291,10 @@ def _both(one: Event, two: Event) -> Event | None:
         arguments = tuple(each for each in one.arguments if each in two.arguments)
         return Operate(one.name, inputs, outputs, one.where, written, key, handed, possible, unknown, arguments)
     return one if isinstance(one, Lost) and isinstance(two, Lost) and one.where == two.where else None
+
+
+def _unknown(event: Leave) -> list[tuple[int, str]]:
+    return [(place, each.name) for place, each in event.unknown]
 
 
 def _as_twins(event: Leave | Operate, twins: Mapping[int, int]) -> Leave | Operate:

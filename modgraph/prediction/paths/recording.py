@@ -32,6 +32,7 @@ from modgraph.prediction.domain.objects import (
     ModuleObject,
     TensorObject,
 )
+from modgraph.prediction.domain.registry import lookup
 from modgraph.prediction.domain.sizes import same_sizes
 from modgraph.prediction.domain.values import (
     GIVEN,
@@ -424,7 +425,8 @@ def module_call(
     result = passing.through(result)
     found = _looked_at(machine, result, "output")
     outputs, handed = tuple(_each_once(found)), tuple(passing.handed.values())
-    add(machine, Leave(outputs, is_known=_are_known(found), written=written, handed=handed))
+    unknown = _among(outputs, found)
+    add(machine, Leave(outputs, is_known=_are_known(found), written=written, handed=handed, unknown=unknown))
     return result
 
 
@@ -642,32 +644,95 @@ def operation_on_possible(machine: Machine, name: str, operand: Unknown) -> Valu
     return made
 
 
+_PERHAPS_ITSELF = frozenset(
+    (
+        *(
+            "to",
+            "contiguous",
+            "float",
+            "double",
+            "half",
+            "bfloat16",
+            "int",
+            "long",
+            "short",
+            "char",
+            "byte",
+            "bool",
+            "cpu",
+        ),
+        *("cuda", "type", "type_as", "positive", "conj", "conj_physical", "resolve_conj", "resolve_neg", "sum_to_size"),
+        *("coalesce", "to_dense", "item", "tolist", "numpy", "equal", "allclose", "dtype", "split", "chunk", "unbind"),
+    )
+)
+"""Methods of Tensor that may give the tensor itself, or give no tensor, or several."""
+
+
+def method_of_possible(machine: Machine, receiver: Unknown, name: str, arguments: Arguments) -> Value:
+    """What a method gives of something that is not known, and may be one of several tensors."""
+    if lookup(f"torch.Tensor.{name}") is None or name in _PERHAPS_ITSELF:
+        return receiver
+    given = replace(arguments, positional=(receiver, *arguments.positional))
+    return made_of_possible(machine, receiver, f"torch.Tensor.{name}", given)
+
+
+def made_of_possible(machine: Machine, found: Unknown, name: str, arguments: Arguments) -> Value:
+    """What comes of what is not known, and may be one of several tensors: that which torch makes of these with
+    a function that makes another one, and it is none of them.
+
+    Args:
+        found: what is said of it where nothing is known of the function.
+    """
+    called = operation_of(name)
+    if not machine.is_recording or machine.operating or found.inert or not found.may_be:
+        return found
+    held = [machine.state.find(Address(index), TensorObject) for index in found.may_be]
+    if any(each is None or each.cls is not None or through_numpy.is_array(each) for each in held):
+        return found
+    if called is None or is_in_place(called):
+        return found
+    elsewhere = points_to.nowhere(found)
+
+    def computed() -> Value:
+        made = machine.allocate(TensorObject(shape=None, dtype=None, device=None, requires_grad=None))
+        inputs, possible = tuple(_given(machine, arguments)), possible_in(machine, _named(arguments))
+        outputs = tuple(seen_in(machine, made, "output"))
+        add(machine, Operate(called, inputs, outputs, arguments.where or machine.where, possible=possible))
+        return points_to.either_of(elsewhere, [made])
+
+    return machine.fork([computed, lambda: elsewhere], found.reason)
+
+
 def possible_in(machine: Machine, named: Iterable[tuple[str, Value]]) -> tuple[Seen, ...]:
     """What is not known in these, and may be a tensor that is: of each place, the tensors."""
     found: list[Seen] = []
     for name, value in named:
         if not isinstance(value, Constant):
             _look(machine, value, name, found, 0)
-    return tuple(each for each in found if each.is_possible)
+    return tuple(each for each in found if each.is_possible and each.indices)
 
 
-def unknown_in(machine: Machine, value: Value, name: str) -> Iterator[tuple[str, Unknown]]:
+def unknown_in(machine: Machine, value: Value, name: str) -> list[Seen]:
     """The places in a result at which a tensor may stand, or several, of which nothing is known."""
-    held = machine.state.find(value, DictObject)
-    if isinstance(value, Unknown):
-        if not value.inert:
-            yield name, value
-    elif isinstance(value, TupleValue):
-        for place, each in enumerate(value.items):
-            yield from unknown_in(machine, each, f"{name}[{place}]")
-    elif held is not None:
-        for key, each in held.entries.items():
-            if isinstance(key, Constant) and isinstance(each, Unknown):
-                yield from unknown_in(machine, each, f"{name}[{key.value!r}]")
+    return [each for each in _looked_at(machine, value, name) if each.unknown]
+
+
+def _among(outputs: Sequence[Seen], found: Sequence[Seen]) -> tuple[tuple[int, Seen], ...]:
+    """What is not known of all that a call gives, each with how many of its outputs stand before it."""
+    first: dict[str, None] = {}
+    kept = {each.name for each in outputs}
+    unknown = []
+    for each in found:
+        if each.unknown:
+            unknown.append((len(first), each))
+        elif each.name in kept:
+            first[each.name] = None
+    return tuple(unknown)
 
 
 def _are_known(found: Sequence[Seen]) -> bool:
     """These are as many in every run, and stand where they do."""
+    found = [each for each in found if each.indices or not each.unknown]  # others are told in their place
     held = [way for each in found for way in each.ways]
     twice = {way for way in held if held.count(way) > 1} if len(held) > len(set(held)) else ()
     return not any(
@@ -716,7 +781,7 @@ def _look(machine: Machine, value: Value, name: str, found: list[Seen], depth: i
         _look_at_choice(machine, value, name, found, depth)
     elif isinstance(value, Address):
         _look_at_object(machine, value, name, found, depth)
-    elif isinstance(value, Unknown) and value.may_be and not value.inert:
+    elif isinstance(value, Unknown) and not value.inert:
         _look_at_unknown(machine, value, name, found)
 
 
@@ -737,8 +802,7 @@ def _look_at_unknown(machine: Machine, value: Unknown, name: str, found: list[Se
             isinstance(held, InstanceObject) and _is_record(machine, held)
         ):
             pending += sorted(points_to.objects_of(points_to.held_by(held)), reverse=True)
-    if indices:
-        found.append(Seen(name, tuple(indices), is_possible=True))
+    found.append(Seen(name, tuple(indices), is_possible=True, unknown=value.reason or "it is not known"))
 
 
 def _fields(machine: Machine, value: TupleValue) -> list[str]:

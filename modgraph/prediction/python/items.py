@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from modgraph.prediction.domain import points_to
-from modgraph.prediction.domain.calling import Raised
+from modgraph.prediction.domain.calling import Arguments, Raised
 from modgraph.prediction.domain.mapping_views import CHAIN, PROXY, makes_items
 from modgraph.prediction.domain.objects import (
     MIXED,
@@ -43,7 +43,7 @@ from modgraph.prediction.domain.values import (
     Value,
     is_optional,
 )
-from modgraph.prediction.paths import partial_texts
+from modgraph.prediction.paths import partial_texts, recording
 from modgraph.prediction.python import (
     class_items,
     classes,
@@ -79,7 +79,8 @@ def get(machine: Machine, value: Value, key: Value) -> Value:
         if value.is_doubtful:
             machine.may_fail()
         machine.may_be_called([key], value, _OF_A_KEY)
-        return partial_texts.plainly(value)
+        found = partial_texts.plainly(value)
+        return recording.made_of_possible(machine, found, "torch.Tensor.__getitem__", Arguments("", (value, key)))
     if machine.guesses.kinds and not _is_tensor(machine, value) and machine.guesses.doubts(key):
         key = machine.unknown("it is not known which key it is")
     if isinstance(key, Unknown):
@@ -558,7 +559,8 @@ def mapping_pairs(machine: Machine, value: Value) -> tuple[list[tuple[Value, Val
     if mapping is not None:
         return list(mapping.entries.items()), mapping.open
     if isinstance(value, (Unknown, Choice)):
-        return machine.unknown("the mapping is not known", value)
+        why = machine.unknown("the mapping is not known", value)
+        return why if isinstance(value, Unknown) else points_to.read_within(machine, why, value.alternatives)
     keys = _found(machine, value, "keys")
     if keys is None:
         if isinstance(value, Constant) or machine.state.find(value, ListObject) is not None:

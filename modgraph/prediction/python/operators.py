@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from modgraph.names import last_name
 from modgraph.prediction.domain import points_to
+from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.limits import MAX_VALUE_SIZE
 from modgraph.prediction.domain.objects import InstanceObject, ListObject, SetObject, TensorObject
 from modgraph.prediction.domain.registry import is_argv
@@ -30,7 +31,7 @@ from modgraph.prediction.domain.values import (
     Value,
 )
 from modgraph.prediction.paths import partial_texts
-from modgraph.prediction.paths.recording import operate_on_unknown
+from modgraph.prediction.paths.recording import made_of_possible, operate_on_unknown
 from modgraph.prediction.python import (
     annotation_parts,
     classes,
@@ -179,7 +180,7 @@ def _sides(machine: Machine, name: str, left: Value, right: Value) -> list[tuple
     return sides
 
 
-def _unknown_result(machine: Machine, symbol: str, left: Value, right: Value) -> Unknown:
+def _unknown_result(machine: Machine, symbol: str, left: Value, right: Value) -> Value:
     """Only sums and multiples can be lists of modules; of numbers, and with any other operator, it is a number."""
     numbers = [side.value for side in (left, right) if isinstance(side, Constant)]
     wanted = {"+": (int, float), "*": (float,)}.get(symbol, ())
@@ -190,7 +191,11 @@ def _unknown_result(machine: Machine, symbol: str, left: Value, right: Value) ->
         return replace(number_unknown(machine, "an operand is not known", left, right), text=(("", ""),))
     if symbol in ("-", "/", "//", "%", "**", "<<", ">>", "^", "@") or any(type(n) in wanted for n in numbers):
         return number_unknown(machine, "an operand is not known", left, right)
-    return machine.unknown("an operand is not known", left, right)
+    return _made(machine, machine.unknown("an operand is not known", left, right), METHODS[symbol], left, right)
+
+
+def _made(machine: Machine, found: Unknown, name: str, *operands: Value) -> Value:
+    return made_of_possible(machine, found, f"torch.Tensor.{name}", Arguments("", operands))
 
 
 def _failures(symbol: str, left: Value, right: Value) -> list[str]:
@@ -413,7 +418,7 @@ def unary(machine: Machine, symbol: str, value: Value) -> Value:
     if plain is not value:
         return unary(machine, symbol, plain)
     operate_on_unknown(machine, value)
-    return machine.unknown(f"{name} is not modelled", value)
+    return _made(machine, machine.unknown(f"{name} is not modelled", value), name, value)
 
 
 def _is_plain_tensor(machine: Machine, value: Value) -> bool:

@@ -122,8 +122,9 @@ def _method(machine: Machine, value: Value, name: str) -> Value | None:
 
 
 def _of_abstract(machine: Machine, cls: ClassValue, name: str, found: Value | None) -> Value | None:
-    """The method that a class has from one of Python's that is written in Python, as a mapping has its `__eq__`."""
-    if isinstance(found, KnownFunction) and found.name.startswith("collections.abc."):
+    """The method that a class has from Python's own code in Python, as a mapping has its `__eq__`, and what
+    `functools.total_ordering` adds."""
+    if isinstance(found, KnownFunction) and found.name.startswith(("collections.abc.", "functools._")):
         return found
     for base in machine.mro(cls) if found is None else ():
         if isinstance(base, KnownClass) and not base.name.startswith(("builtins.", "torch.")):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from modgraph.graph.model import Graph
 from tests.prediction.forward.judged import predicted, wrong
 from tests.prediction.forward.test_ways_of_sizes import run
 
@@ -78,3 +79,70 @@ def test_it_is_known_where_none_is_entered(body: str, tmp_path: Path) -> None:
 def test_one_for_a_gpu_is_not_known_to_do_nothing(tmp_path: Path) -> None:
     graph = predicted(tmp_path, CAST.format(body=BODIES[9]), ["2x4"])
     assert [each.dtype for call in graph.calls for each in call.outputs] == [None, None]
+
+
+OF_A_DTYPE = [
+    "y.dtype == torch.bfloat16", "y.dtype != x.dtype", "y.dtype is torch.float32", "y.dtype not in (torch.float32, torch.float64)",
+    "torch.bfloat16 == y.dtype", "(y + y).dtype == torch.bfloat16", "y.type() == 'torch.BFloat16Tensor'", "y.relu().dtype != x.dtype",
+    "{torch.float32: False}.get(y.dtype, True)", "str(y.dtype).endswith('bfloat16')", "y[0].dtype != self.a.weight.dtype",
+    "torch.promote_types(y.dtype, torch.bfloat16) == torch.bfloat16", "y.element_size() == 2", "torch.finfo(y.dtype).bits == 16",
+    "(lambda t: t.dtype)(y) != torch.float32", "getattr(y, 'dtype') != torch.float32", "y.dtype.itemsize == 2",
+]  # fmt: skip
+"""What an autocast around the model decides, of `y`, which a layer gives."""
+OF_NONE = [
+    "x.dtype == torch.bfloat16", "self.a.weight.dtype == torch.bfloat16",
+    "y.is_floating_point() is False",
+    "(y > 0).dtype != torch.bool", "not y.dtype.is_floating_point",
+]  # fmt: skip
+"""What no autocast changes."""
+MADE_LIKE = [
+    "x.to(y.dtype)", "x.to(dtype=y.dtype, device=y.device)", "x.to(x.device, y.dtype, non_blocking=True)", "x.type(y.dtype)",
+    "F.softmax(y, -1, dtype=torch.float32).to(y.dtype)", "y.masked_fill(x > 0, torch.finfo(y.dtype).min)", "x.type_as(y)",
+    "y * torch.zeros(2, 4, dtype=y.dtype)", "y.new_zeros(3, dtype=y.dtype)", "(x > 0).to(y.dtype) * y", "y.sum(-1, dtype=y.dtype)",
+]  # fmt: skip
+
+
+def _of_dtype(tmp_path: Path, test: str) -> tuple[Graph, list[int]]:
+    """What is predicted; and how many operations there are without an autocast, and within one."""
+    import torch
+
+    from tests.prediction.forward.traced import both
+
+    body = f"y = self.a(x)\n        if {test}:\n            y = torch.tanh(y)\n        return y"
+    graph, without = both(tmp_path, CAST.format(body=body), "2x4")
+    with torch.autocast("cpu"):
+        _, within = both(tmp_path, CAST.format(body=body), "2x4")
+    return graph, [sum(each.name == "torch.tanh" for each in run.operations) for run in (without, within)]
+
+
+@pytest.mark.needs_torch
+@pytest.mark.parametrize("test", OF_A_DTYPE)
+def test_a_test_of_a_dtype_that_it_changes_is_told(test: str, tmp_path: Path) -> None:
+    graph, real = _of_dtype(tmp_path, test)
+    assert real[0] != real[1]
+    told = [each.certain for each in graph.operations if each.name == "torch.tanh"]
+    assumed = graph.model.assumed
+    assert told == [False] or (assumed is not None and "no autocast is around it" in assumed.text)
+    assert told == [False] or len(told) == real[0]
+
+
+@pytest.mark.needs_torch
+@pytest.mark.parametrize("test", OF_NONE)
+def test_nothing_is_told_of_a_dtype_that_it_does_not_change(test: str, tmp_path: Path) -> None:
+    graph, real = _of_dtype(tmp_path, test)
+    assert (graph.model.assumed, real) == (None, [0, 0])
+
+
+@pytest.mark.parametrize("made", MADE_LIKE)
+def test_nothing_is_told_where_a_dtype_decides_nothing(made: str, tmp_path: Path) -> None:
+    graph = predicted(tmp_path, CAST.format(body=f"y = self.a(x)\n        return {made}"), ["2x4"])
+    assert (graph.model.assumed, graph.problems) == (None, ())
+
+
+@pytest.mark.needs_torch
+@pytest.mark.parametrize("dtypes", ["torch.float16, torch.float64", "torch.float32, torch.float16", "x, y"])
+@pytest.mark.parametrize("what", ["x", "(x > 0)"])
+def test_what_is_converted_to_one_of_two_is_not_said_to_be_as_it_was(what: str, dtypes: str, tmp_path: Path) -> None:
+    first, second = dtypes.split(", ")
+    body = f"y = x.double()\n        return {what}.to({first} if x.sum() > 0 else {second})"
+    assert wrong(tmp_path, CAST.format(body=body), ["2x4"]) == []

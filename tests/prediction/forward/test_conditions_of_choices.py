@@ -307,3 +307,28 @@ def test_what_is_done_for_further_items_says_so(asked: str, tmp_path: Path):
         assert not calls[name].certain
         assert calls[name].condition is not None
         assert calls[name].condition.text
+
+
+INSIDE_AN_ARM = {
+    "while": "while x.sum() > 0:\n                x = -self.b(x).abs()",
+    "next": "x = next((self.b(x) for p in [x.sum() > 0, x.sum() < 9] if not p), x)",
+    "list": "x = [x, *list(self.b(x) for p in [x.sum() > 0] if not p)][0]",
+    "for": "for y in (self.b(x) for p in (x.sum() > 0,) if p): x = x + y",
+    "any": "x = x if any(self.b(x).sum() > 0 for p in (x.sum() > 0,) if p) else -x",
+    "zip": "x = [x, *zip((self.b(x) for p in (x.sum() > 0,) if not p), [1])][0]",
+}
+
+
+@pytest.mark.needs_torch
+@pytest.mark.parametrize("body", INSIDE_AN_ARM.values(), ids=INSIDE_AN_ARM)
+@pytest.mark.parametrize("around", ["if p:", "if not p:"])
+def test_a_loop_inside_an_arm_depends_on_the_arm_too(around: str, body: str, tmp_path: Path):
+    graph = predicted(tmp_path, NET % ("p=False", f"{around}\n            {body}\n        return x"), ["3x4"])
+    texts = [call.condition.text for call in graph.calls if call.module == "b" and call.condition]
+    assert texts
+    # What the run with its defaults does is told of that run.
+    for p, fill in itertools.product((True, False) if around == "if p:" else (False,), (1.0, -1.0)):
+        seen, local = _run(tmp_path / "net.py", {"p": p}, False, fill)
+        known = [each for each in texts if not each.startswith("depends on ")]
+        is_true = any(eval(text, {}, {"p": p, "x": local["x"]}) for text in known)
+        assert is_true == ("b" in seen) or not known

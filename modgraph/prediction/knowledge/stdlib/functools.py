@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from modgraph.names import last_name
 from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
@@ -13,8 +14,12 @@ from modgraph.prediction.domain.registry import (
     models,
 )
 from modgraph.prediction.domain.values import (
+    FALSE,
     NONE,
+    NOT_IMPLEMENTED,
+    TRUE,
     BoundMethod,
+    Choice,
     ClassValue,
     FunctionValue,
     KnownFunction,
@@ -116,20 +121,44 @@ def call_partial(arguments: Arguments, machine: Machine) -> Value:
 
 @models("functools.total_ordering")
 def total_ordering(arguments: Arguments, machine: Machine) -> Value:
-    """What it gives a class asks the methods that are there; what they answer together is not followed."""
+    """What it gives a class asks the method that is there, of several the last by name, as Python's source does."""
     cls = arguments.positional[0]
     if isinstance(cls, ClassValue):
         own = {name: machine.class_attribute(cls, name) for name in _ORDER}
         lacking = [name for name, found in own.items() if found is None or isinstance(found, KnownFunction)]
         if len(lacking) == len(_ORDER):
             raise machine.raises("ValueError", "must define at least one ordering operation: < > <= >=")
+        asked = max(name for name in _ORDER if name not in lacking).strip("_")
         for name in lacking:
-            why = machine.unknown("what functools.total_ordering makes of the other methods is not followed")
-            machine.state.change(cls.address, ClassObject).namespace[name] = why
+            made = KnownFunction(f"functools._{name.strip('_')}_from_{asked}")
+            machine.state.change(cls.address, ClassObject).namespace[name] = made
     return cls
 
 
 _ORDER = ("__lt__", "__le__", "__gt__", "__ge__")
+_SIGNS = tuple(name.strip("_") for name in _ORDER)
+
+
+@models(*(f"functools._{made}_from_{asked}" for made in _SIGNS for asked in _SIGNS if made != asked))
+def ordered(arguments: Arguments, machine: Machine) -> Value:
+    """What a class is asked that has another method for the order; where that does not say enough, whether both are
+    equal."""
+    made, _, asked = last_name(arguments.function)[1:].split("_")
+    receiver, other = arguments.positional
+    method = machine.class_attribute(machine.class_of(receiver), f"__{asked}__")
+    found = NOT_IMPLEMENTED if method is None else machine.call(method, (receiver, other))
+    if found == NOT_IMPLEMENTED:
+        return found
+    truth = machine.truth(found)
+    if truth is None or (isinstance(found, Choice) and NOT_IMPLEMENTED in found.alternatives):
+        return machine.unknown("which of two comes first is not known", found)
+    is_turned = made[0] != asked[0]  # "lt" of "gt"
+    holds = truth is not is_turned
+    if is_turned and made[1] != asked[1]:
+        return TRUE if holds else FALSE
+    if holds is (made[1] == "e"):
+        return found if holds and not is_turned else TRUE if holds else FALSE
+    return machine.compare("==" if made[1] == "e" else "!=", receiver, other)
 
 
 @models("functools._same")

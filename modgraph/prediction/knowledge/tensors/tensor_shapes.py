@@ -22,6 +22,7 @@ from modgraph.prediction.domain.values import (
     NONE,
     TRUE,
     Address,
+    Choice,
     Constant,
     Device,
     Dtype,
@@ -53,6 +54,7 @@ from modgraph.prediction.knowledge.tensors.tensor_values import (
     size_of,
     tensor_of,
 )
+from modgraph.prediction.knowledge.torch.autocasting import as_usual, cast_around, may_be_cast
 from modgraph.prediction.knowledge.torch.gradients import may_have_come, refuse_on_leaf, written_to
 from modgraph.prediction.knowledge.torch.parameters import TENSOR
 from modgraph.prediction.paths import recording
@@ -124,7 +126,9 @@ def size_elements(arguments: Arguments, machine: Machine) -> Value:
 @models(f"{TENSOR}.@dtype")
 def dtype(arguments: Arguments, machine: Machine) -> Value:
     name = source_of(arguments, machine).dtype
-    return number_unknown(machine, "the dtype of a tensor is not known") if name is None else Dtype(name)
+    if name is None:
+        return number_unknown(machine, "the dtype of a tensor is not known")
+    return cast_around(machine, name) if may_be_cast(arguments, machine) else Dtype(name)
 
 
 @models(f"{TENSOR}.@device")
@@ -305,13 +309,26 @@ def converted(arguments: Arguments, machine: Machine, to: str | None, where: str
     return found
 
 
+def _one_of(value: Choice, dtype: str | None, place: str | None) -> tuple[str | None, str | None]:
+    """What is known of dtype and device of what is converted to one of several: what none of these may change."""
+    flags = [
+        each for each in value.alternatives if isinstance(each, Constant) and isinstance(each.value, (bool, type(None)))
+    ]
+    others = [each for each in value.alternatives if each not in flags]
+    says_dtype = any(not isinstance(each, (Device, Constant)) for each in others)
+    says_place = any(not isinstance(each, Dtype) for each in others)
+    return None if says_dtype else dtype, None if says_place else place
+
+
 @models(f"{TENSOR}.to", f"{TENSOR}.type_as")
 def to(arguments: Arguments, machine: Machine) -> Value:
     source = source_of(arguments, machine)
     wanted, where = source.dtype, source.device
-    for value in (*arguments.positional[1:], *arguments.keywords.values()):
+    for value in map(as_usual, (*arguments.positional[1:], *arguments.keywords.values())):
         other = tensor_of(machine, value)
-        if isinstance(value, Dtype):
+        if isinstance(value, Choice):
+            wanted, where = _one_of(value, wanted, where)
+        elif isinstance(value, Dtype):
             wanted = value.name
         elif other is not None:
             wanted, where = other.dtype, other.device

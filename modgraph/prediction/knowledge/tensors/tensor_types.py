@@ -11,6 +11,7 @@ from modgraph.prediction.domain.registry import models
 from modgraph.prediction.domain.values import NONE, Constant, Dtype, KnownClass, Value
 from modgraph.prediction.knowledge.tensors.elements import promoted
 from modgraph.prediction.knowledge.tensors.tensor_shapes import converted, place_of, source_of
+from modgraph.prediction.knowledge.torch.autocasting import as_usual, may_be_cast
 from modgraph.prediction.knowledge.torch.parameters import TENSOR
 from modgraph.prediction.python.plain import number_unknown
 
@@ -33,10 +34,10 @@ _DTYPES = {f"torch.{name}Tensor": dtype for dtype, name in _NAMES.items()}
 
 @models(f"{TENSOR}.type")
 def type_of(arguments: Arguments, machine: Machine) -> Value:
-    source, wanted = source_of(arguments, machine), arguments.get(1, "dtype", NONE)
+    source, wanted = source_of(arguments, machine), as_usual(arguments.get(1, "dtype", NONE))
     if wanted == NONE and arguments.open is None:
         name = _NAMES.get(source.dtype or "")
-        known = name is not None and place_of(arguments, machine) == "cpu"
+        known = name is not None and not may_be_cast(arguments, machine) and place_of(arguments, machine) == "cpu"
         return (
             Constant(f"torch.{name}Tensor") if known else number_unknown(machine, "the type of a tensor is not known")
         )

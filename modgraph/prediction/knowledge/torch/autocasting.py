@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from modgraph.prediction.domain.assumed import NOTHING
+from modgraph.prediction.domain.assumed import CAST, NOTHING
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import TensorObject
@@ -11,7 +11,9 @@ from modgraph.prediction.domain.values import (
     FALSE,
     NONE,
     TRUE,
+    Address,
     BoundMethod,
+    Choice,
     Constant,
     Device,
     Dtype,
@@ -21,6 +23,7 @@ from modgraph.prediction.domain.values import (
     Unknown,
     Value,
 )
+from modgraph.prediction.knowledge.tensors.elements import FLOATS
 
 _DEPTH = ("torch", "<autocast>")
 """Where a state keeps in how many contexts it is."""
@@ -149,3 +152,28 @@ def may_cast(machine: Machine) -> bool:
     return bool(codes) and any(
         frame.function is not None and id(frame.function.definition.node) in codes for frame in machine.frames
     )
+
+
+# ---- one that the caller may put around ------------------------------------------------------------------------------
+
+_CAST_TO = ("bfloat16", "float16")
+_AROUND = "depends on whether an autocast is around it"
+
+
+def may_be_cast(arguments: Arguments, machine: Machine) -> bool:
+    """This run is to have an autocast around the model, which gives what torch makes in it other dtypes; that there is
+    none is taken for granted elsewhere."""
+    given = arguments.get(0, "input", NONE)
+    tensor = machine.state.find(given, TensorObject)
+    is_made = isinstance(given, Address) and given.index >= machine.began
+    return is_made and tensor is not None and tensor.dtype in FLOATS and machine.asks(CAST)
+
+
+def cast_around(machine: Machine, name: str) -> Value:
+    """The dtype of such a tensor, which has that one without."""
+    return machine.choice([Dtype(each) for each in dict.fromkeys((name, *_CAST_TO))], _AROUND)
+
+
+def as_usual(value: Value) -> Value:
+    """A dtype to convert to: that something is made like another tensor is no test of whether this was cast."""
+    return value.alternatives[0] if isinstance(value, Choice) and value.reason == _AROUND else value

@@ -1,0 +1,87 @@
+"""An arrow stands where data goes in some setting of a flag or an optional input: torch runs each of them."""
+
+from __future__ import annotations
+
+import types
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import modgraph
+from modgraph.graph.model import Graph
+from tests.prediction.forward.judged import PRELUDE, predicted
+
+torch = pytest.importorskip("torch")
+
+NET = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.c = (nn.Linear(4, 4) for _ in range(3))
+
+    def forward(self, x, p={default}):
+        y, z = self.a(x), self.b(x)
+        {body}
+"""
+OF_OPTIONAL = [
+    "return (x if p is None else p).unsqueeze(1)",
+    "return (z if p is None else p).relu() + x",
+    "return (x if p is None else p)[0]",
+    "return -(x if p is None else p)",
+    "return (q := z if p is None else p) + q",
+    "return (p if p is not None else self.c(x)).relu()",
+    "u = p\n        if u is None: u = y\n        return u.relu() + x",
+    "if (u := p) is None: u = z\n        return u.relu().sum(-1) * y[0, 0]",
+    "match p:\n            case None:\n                u = y\n            case _:\n                u = p\n        return u.tanh() + x",
+    "return self.c(x if p is None else p)",
+    "return torch.cat([y, z if p is None else p])",
+]
+OF_FLAG = [
+    "d = {}\n        if p: d['u'] = y\n        return d.get('u', z).relu() + x",
+    "l = [y]\n        if p: l.append(z)\n        return l[-1].relu() + x",
+    "l = [y]\n        if p: l.append(z)\n        return self.c(l[-1][0])",
+    "l = [y]\n        if p: l.append(z)\n        return -l[-1]",
+    "return (y if p else z).relu()",
+    "return self.c(y if p else z)",
+    "return (p and y) if p else z",
+]
+CASES = [*((each, None) for each in OF_OPTIONAL), *((each, False) for each in OF_FLAG)]
+
+
+def _ends(graph: Graph) -> set[tuple[str, str]]:
+    def told(end: str) -> str:
+        kind, _, number = end.partition(":")
+        if kind == "op":
+            return graph.operations[int(number)].name
+        return graph.calls[int(number)].module if kind == "call" else "output" if kind == "output" else end
+
+    return {(told(each.producer), told(each.consumer)) for each in graph.edges}
+
+
+@pytest.mark.parametrize(("body", "default"), CASES)
+def test_an_arrow_is_there_in_some_run(body: str, default: Any, tmp_path: Path) -> None:
+    text = NET.format(default=default, body=body)
+    module = types.ModuleType("net")
+    exec(compile(PRELUDE + text, "net.py", "exec"), vars(module))
+    graph = predicted(tmp_path, text, ["3x4"])
+    runs = []
+    for given in (default, torch.ones(3, 4) if default is None else True):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            run = modgraph.trace(module.Net().eval(), (torch.ones(3, 4), given))
+        assert not run.problems
+        runs.append(_ends(run))
+    assert runs[0] <= _ends(graph) <= runs[0] | runs[1]
+
+
+@pytest.mark.parametrize(
+    "made", ["dict(k=y, **{more})", "{{'k': y, **{more}}}", "dict({more}, k=y)", "(lambda **k: k)(**{more})"]
+)
+def test_what_one_of_two_mappings_holds_may_come_out(made: str, tmp_path: Path) -> None:
+    given = made.replace("{{", "{").replace("}}", "}").replace("{more}", "({'u': z} if x.sum() > 0 else {})")
+    graph = predicted(tmp_path, NET.format(default=None, body=f"return {given}.get('u', x)"), ["3x4"])
+    told = {producer for producer, consumer in _ends(graph) if consumer == "output"}
+    assert told == {"b", "input:x"}
+    assert not any(each.certain for each in graph.edges if each.consumer.startswith("output"))
