@@ -19,7 +19,7 @@ from modgraph.graph.repeats import Likeness
 FEWEST_TURNS = 3
 FEWEST_BLOCKS = 2
 """Turns, where a container is in each."""
-FEWEST_LAYERS = 12
+FEWEST_LAYERS = 8
 """Steps in all turns together, where they are a plain row of layers: fewer are as quickly read as a box around them."""
 
 

@@ -20,7 +20,7 @@ from modgraph.export.look.folding import (
 from modgraph.export.look.held_tensors import is_unnamed, module_title
 from modgraph.export.look.idioms import brief, idiom_of
 from modgraph.export.look.kinds import ELEMENTWISE, PLAIN_CONTAINERS, SIGNS
-from modgraph.export.look.labels import class_title, cut, cut_end, shape_text, usual_dtype
+from modgraph.export.look.labels import class_title, cut, cut_end, drawn_shape, usual_dtype
 from modgraph.export.look.parts import Arrow, ArrowKind, Card, Frame, Item, Join, Mark, Picture, Pill, Row, Tag
 from modgraph.export.look.states import frame_state, marks_of
 from modgraph.export.look.style import FIGURE_SCALE
@@ -292,7 +292,7 @@ class Composer:
         return [self.tensor_text(tensor) for tensor in tensors]
 
     def tensor_text(self, tensor: TensorInfo) -> str:
-        text = shape_text(tensor.shape, self.batch)
+        text = drawn_shape(tensor.shape, self.batch)
         if tensor.dtype is not None and self.dtype is not None and tensor.dtype != self.dtype:
             text += f" · {tensor.dtype}"
         return text
