@@ -83,6 +83,8 @@ class Run:
         """By path, what readers call a module that is proven to be it."""
         self.also: Mapping[str, tuple[str, ...]] = {}
         """By path, further names of modules that are not shown by themselves."""
+        self.lenders: frozenset[str] = frozenset()
+        """Paths of layers that are never called, and shown as their one parameter, which others use."""
         self.index = GraphIndex(graph)
         growth = _Growth(self.index, contracted_edges(self.index, views=views))
         self.replace(growth.root, growth.links)

@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterator
 
 from modgraph.graph.occurrences import Occurrence, Run, preorder
 from modgraph.graph.parallel import FEWEST as FEWEST_EXPERTS
-from modgraph.graph.parallel import AnyRows, Parallel, merged
+from modgraph.graph.parallel import AnyRows, Parallel, RoutedRows, merged
 from modgraph.graph.periods import aligned, box_periods, periods_in, unbox
 from modgraph.graph.repeats import Likeness
 
@@ -26,6 +26,7 @@ FEWEST_LAYERS = 8
 def box_series(run: Run, likeness: Likeness) -> Likeness:
     """Puts the periods that are provably alike into boxes in the tree of `run`, and compares what is there then."""
     boxed: dict[Occurrence, list[Occurrence]] = {}
+    routed: list[Occurrence] = []
     for make in (Likeness, AnyRows):
         holders = [holder for holder in preorder(run.root) if _may_hold_some(run, holder, routed=make is AnyRows)]
         if not holders:
@@ -38,7 +39,8 @@ def box_series(run: Run, likeness: Likeness) -> Likeness:
         for one in series:
             one.keep_alike(after)
             boxed.update(one.kept)
-        likeness = Likeness(run)
+            routed.extend(one.kept if make is AnyRows else ())
+        likeness = RoutedRows(run, routed) if routed else Likeness(run)
         likeness.boxed.update(boxed)
     return likeness
 

@@ -55,6 +55,8 @@ CONDITION_LENGTH = 32
 """Letters of what an arrow depends on."""
 MOST_BELOW = 48
 """So many things that tags alone feed are placed below what the tags name."""
+FAR = 8
+"""Things between two users of a parameter from which on it is drawn for each of them."""
 MOST_BESIDE = 3
 """Cards in a row that no data reaches."""
 
@@ -132,6 +134,8 @@ class Composer:
         self.spot_of: dict[Unit, Spot] = {}
         self.contents: dict[Block, list[Spot | Block]] = {}
         self.tags: dict[Block, list[tuple[Spot, Tag]]] = {}
+        self._same: dict[Unit, Unit] = {}
+        """Parameters that several steps near each other use, by what stands for them."""
         self._said_at: set[tuple[Condition, int]] = set()
         """By node that arrows lead to: what is written on one of them that it depends on."""
         self._outermost: dict[tuple[Block, int], Spot | None] = {}
@@ -151,6 +155,7 @@ class Composer:
         runs = {units[0]: units for units in runs_of(self.run, self.arrangement, stacked=self.how.joined)}
         for block in reversed(blocks):
             content: list[Spot | Block] = []
+            held: dict[str, int] = {}
             for item in block.items:
                 if isinstance(item, Block):
                     inner = self.contents[item]
@@ -163,12 +168,30 @@ class Composer:
                         del self.contents[item]
                     else:
                         content.append(item)
-                elif item in runs:
+                elif item in runs and not self._is_held(runs[item], content, held):
                     content.append(Spot(runs[item], block))
             self.contents[block] = content
         self._number()
         if self.how.grid and beside(self):
             self._number()
+
+    def _is_held(self, units: list[Unit], content: list[Spot | Block], held: dict[str, int]) -> bool:
+        """Whether the unit is a parameter that stands in the block already, for a user near by.
+
+        Args:
+            held: where the block has parameters, which is kept.
+        """
+        end = units[0].occurrence.end or ""
+        if not end.startswith("param:") or len(units) > 1 or len(units[0].members) > 1:
+            return False
+        place = held.get(end)
+        if place is None or len(content) - place > FAR:
+            held[end] = len(content)
+            return False
+        spot = content[place]
+        assert isinstance(spot, Spot)
+        self._same[units[0]] = spot.units[0]
+        return True
 
     def _needs_no_frame(self, block: Block, content: list[Spot | Block]) -> bool:
         node = self.run.index.modules[block.occurrence.path]
@@ -195,6 +218,7 @@ class Composer:
             spot.id = self.ids.make(id_text(spot.units[0]))
             for unit in spot.units:
                 self.spot_of[unit] = spot
+        self.spot_of.update({unit: self.spot_of[other] for unit, other in self._same.items()})
 
     @staticmethod
     def is_pill(unit: Unit) -> bool:

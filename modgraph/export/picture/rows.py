@@ -192,6 +192,15 @@ def _tensor_row(run: Run, occurrence: Occurrence, below: str) -> Row:
     held: tuple[ParameterInfo | BufferInfo, ...] = (*node.parameters, *node.buffers) if node is not None else ()
     own = next((each for each in held if each.name == last), None)
     buffer = isinstance(own, BufferInfo)
+    if node is not None and owner in run.lenders:
+        return Row(
+            kind=module_kind(node),
+            title=cut(class_title(node.class_name)),
+            detail=argument_text(node),
+            path=cut(path_below(owner, below)),
+            count=parameters_text(run, node),
+            tooltip=cut_end(f"{name} · the weights of a layer that is not called", TOOLTIP_LENGTH),
+        )
     numbers = elements(own.shape) if own is not None and not buffer else None
     shape = drawn_shape(own.shape) if own is not None else shape  # what is used of it may be a part
     return Row(
