@@ -145,7 +145,7 @@ class Composer:
         wiring = self.wire()
         arrows = self._arrows(wiring)
         items = self._items()
-        return items, tuple(arrows + self._feedback_arrows() + self._order_arrows())
+        return items, tuple(arrows + self._feedback_arrows() + self._order_arrows() + self._below_what_ran())
 
     # --- nodes ---------------------------------------------------------------------------------------------------
 
@@ -428,6 +428,30 @@ class Composer:
                         name = self.ids.make(f"{above.id}:before:{spot.id}")
                         arrows.append(Arrow(id=name, tail=above.id, head=spot.id, kind="order"))
                 previous = spot
+        return arrows
+
+    def _below_what_ran(self) -> list[Arrow]:
+        """Places what is joined with others but with no input, as what a failed run did not come to, below what stands
+        before it."""
+        beside: dict[Spot, list[Spot]] = {}
+        for ends in self.arrangement.bundles:
+            tail, head = (self.spot_of[unit] for unit in ends)
+            beside.setdefault(tail, []).append(head)
+            beside.setdefault(head, []).append(tail)
+        arrows, met = [], set[Spot]()
+        starts = [spot for spot in self.spots if (spot.units[0].occurrence.end or "").startswith("input:")]
+        for first in (*starts, *self.spots):
+            if first in met or first not in beside:
+                continue
+            pending = [first]
+            while pending:
+                if (spot := pending.pop()) not in met:
+                    met.add(spot)
+                    pending.extend(beside[spot])
+            if first.number and first.units[0].occurrence.is_module and starts:
+                above = self.spots[first.number - 1]
+                name = self.ids.make(f"{above.id}:before:{first.id}")
+                arrows.append(Arrow(id=name, tail=above.id, head=first.id, kind="order"))
         return arrows
 
     def _spots_in_order(self, block: Block) -> list[Spot]:

@@ -157,7 +157,8 @@ class Wiring:
     def _choose_labels(self) -> None:
         """A shape is written where it differs from the last one written on the way, and once for each source.
 
-        One of which all sizes differ says nothing. It is written again where the main path leaves an outermost frame: there the reader takes a breath.
+        One of which all sizes differ says nothing. It is written again where the main path leaves an outermost frame:
+        there the reader takes a breath.
         """
         known: dict[int, str] = {}
         for number, node in enumerate(self.nodes):
