@@ -40,9 +40,22 @@ def box_series(run: Run, likeness: Likeness) -> Likeness:
             one.keep_alike(after)
             boxed.update(one.kept)
             routed.extend(one.kept if make is AnyRows else ())
-        likeness = RoutedRows(run, routed) if routed else Likeness(run)
+        likeness = Likeness(run)
+        likeness.boxed.update(boxed)
+    routed += _beside_each_other(run)
+    if routed:
+        likeness = RoutedRows(run, routed)
         likeness.boxed.update(boxed)
     return likeness
+
+
+def _beside_each_other(run: Run) -> Iterator[Occurrence]:
+    """What is drawn once for several that a router feeds, and is in no box."""
+    parallel: Parallel | None = None
+    for holder in preorder(run.root):
+        if _may_be_routed(run, holder):
+            parallel = parallel or Parallel(run)
+            yield from (member for group in parallel.groups(holder) for member in group)
 
 
 def _may_hold_some(run: Run, holder: Occurrence, *, routed: bool) -> bool:
