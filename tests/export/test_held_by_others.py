@@ -162,3 +162,21 @@ def test_an_input_with_a_way_of_its_own_stands_beside_the_other(sketch):
     net.output(net.call("fc", "input:x"))
     net.output(net.call("other", "input:y"), "1")
     assert not [arrow for arrow in picture_of(net.graph()).arrows if arrow.kind == "order"]
+
+
+def test_tensors_of_a_file_that_stand_beside_each_other_are_a_list(tmp_path):
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.block = nn.ModuleDict({name: nn.Linear(4, 4) for name in ("q", "k", "v")})
+
+    file = tmp_path / "net.pt"
+    torch.save(dict(Net().state_dict()), file)
+    paths = [[row.path for row in card.rows] for card in of_kind(picture_of(modgraph.load(file)), Card)]
+    assert [sorted(each) for each in paths] == [["k", "q", "v"]]
+
+
+def test_layers_of_which_no_order_is_known_have_a_card_each(sketch):
+    net = sketch(ran=False)
+    net.modules("q Linear *", "k Linear *", "v Linear *")
+    assert [len(card.rows) for card in of_kind(picture_of(net.graph()), Card)] == [1, 1, 1]
