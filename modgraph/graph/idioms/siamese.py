@@ -40,7 +40,7 @@ def _idiom(flow: Flow, node: ModuleNode, calls: list[int], home: int) -> Idiom |
         return None
     return Idiom(
         kind="siamese",
-        detail=f"{len(branches)} branches, shared weights",
+        detail=f"{len(branches)} branches",
         module=flow.graph.calls[home].module,
         call=home,
         whole=True,

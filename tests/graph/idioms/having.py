@@ -735,14 +735,14 @@ class Encoding(nn.Module):
 
 
 class Twins(Encoding):
-    """2x8 2x8: siamese · 2 branches, shared weights"""
+    """2x8 2x8: siamese · 2 branches"""
 
     def forward(self, left, right):
         return self.score((self.encoder(left) - self.encoder(right)).abs())
 
 
 class Triplet(Encoding):
-    """2x8 2x8 2x8: siamese · 3 branches, shared weights"""
+    """2x8 2x8 2x8: siamese · 3 branches"""
 
     def forward(self, anchor, same, other):
         a, b, c = self.encoder(anchor), self.encoder(same), self.encoder(other)
@@ -750,7 +750,7 @@ class Triplet(Encoding):
 
 
 class Contrasted(Encoding):
-    """2x8 2x8: siamese · 2 branches, shared weights"""
+    """2x8 2x8: siamese · 2 branches"""
 
     def __init__(self) -> None:
         super().__init__()
@@ -762,7 +762,7 @@ class Contrasted(Encoding):
 
 
 class TwinsOfTwoScales(Encoding):
-    """2x8 2x8: siamese · 2 branches, shared weights"""
+    """2x8 2x8: siamese · 2 branches"""
 
     def forward(self, left, right):
         one, two = (self.encoder(each) + self.encoder(each * 2) for each in (left, right))
