@@ -84,6 +84,8 @@ class Run:
         """By path, what readers call a module that is proven to be it."""
         self.also: Mapping[str, tuple[str, ...]] = {}
         """By path, further names of modules that are not shown by themselves."""
+        self.lenders: frozenset[str] = frozenset()
+        """Paths of layers that are never called, and shown as their one parameter, which others use."""
         self.index = GraphIndex(graph)
         growth = _Growth(self.index, contracted_edges(self.index, views=views))
         self.replace(growth.root, growth.links)
@@ -310,17 +312,28 @@ class _Growth:
             self.of_end[edge.producer] = source
             return source
         # A parameter is shown beside each of its users and a constant once in each container that uses it, else they
-        # would tie distant parts together.
-        home = target.parent or self.root
-        place = edge.consumer if kind == "param" else id(home)
+        # would tie distant parts together. What is handed to a container stands before it.
+        home, user = target.parent or self.root, target
+        if kind == "param":
+            home, user = self._where_held(name, target)
+        place = edge.consumer if kind == "param" and user is target else id(home)
         source = self.sources.get((edge.producer, place))
         if source is None:
             path = name if kind == "param" else home.path
-            key = (target.key[0], target.key[1], 0, len(self.sources))
+            key = (*_begin(user)[:2], 0, len(self.sources))
             source = Occurrence(path=path, parent=home, end=edge.producer, key=key)
             self.sources[edge.producer, place] = source
             home.children.append(source)
         return source
+
+    def _where_held(self, name: str, target: Occurrence) -> tuple[Occurrence, Occurrence]:
+        """The innermost container around `target` inside of which the module is that has a parameter, and what of that
+        container is, or holds, `target`; beside `target` where its own call does not lie in such a one."""
+        owner = name.rpartition(".")[0]
+        home, user = target.parent or self.root, target
+        while home.parent is not None and not self._is_below(owner, home.path):
+            home, user = home.parent, home
+        return home, user
 
     def _sort(self) -> None:
         """Children as they ran; containers that do not hold together are dissolved."""
@@ -413,6 +426,18 @@ def _interrupted(children: list[Occurrence]) -> set[Occurrence]:
         if child.call is None and child.end is None and following.key < _last_key(child):
             broken.add(child)
     return broken
+
+
+def _begin(occurrence: Occurrence) -> Key:
+    """When the first call or operation in it began, before anything is sorted."""
+    pending, keys = [occurrence], []
+    while pending:
+        at = pending.pop()
+        if at.call is None and at.operation is None and at.children:
+            pending.extend(at.children)
+        else:
+            keys.append(at.key)
+    return min(keys)
 
 
 def _last_key(container: Occurrence) -> Key:

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable
+from dataclasses import replace
 from itertools import groupby
 
 from modgraph.graph.dataflow import operation_word
 from modgraph.graph.model import TensorInfo
-from modgraph.graph.occurrences import Occurrence, Run
+from modgraph.graph.occurrences import Link, Occurrence, Run, preorder
 from modgraph.graph.repeats import Likeness
 
 FEWEST = 3
@@ -44,6 +45,33 @@ class AnyRows(Likeness):
             for link in self.crossing(block, self.run.incoming)
             if before.first <= link.source.first < before.past
         )
+
+
+class RoutedRows(Likeness):
+    """A likeness that overlooks the first size of what passes through turns that differ in it alone: two blocks are
+    alike to whose experts the data sends other numbers of rows.
+
+    Args:
+        turns: those turns.
+    """
+
+    def __init__(self, run: Run, turns: Iterable[Occurrence]) -> None:
+        self._routed = {step for turn in turns for step in preorder(turn)}
+        super().__init__(run)
+
+    def result_text(self, _call: Occurrence, tensor: TensorInfo) -> str:
+        """All but the first size, and the type, where rows are picked."""
+        return self.tensor_text(_any_rows(tensor) if _call in self._routed else tensor)
+
+    def link_text(self, link: Link) -> str:
+        """The same of an arrow to or from such a step."""
+        if link.source in self._routed or link.target in self._routed:
+            link = replace(link, tensor=_any_rows(link.tensor))
+        return super().link_text(link)
+
+
+def _any_rows(tensor: TensorInfo) -> TensorInfo:
+    return replace(tensor, shape=(None, *tensor.shape[1:])) if tensor.shape else tensor
 
 
 class Parallel:

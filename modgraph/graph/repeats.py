@@ -114,6 +114,10 @@ class Likeness:
         """What must be equal of two tensors."""
         return f"{tensor.shape} {tensor.dtype}"
 
+    def result_text(self, _call: Occurrence, tensor: TensorInfo) -> str:
+        """What must be equal of what two calls give."""
+        return self.tensor_text(tensor)
+
     def link_text(self, link: Link) -> str:
         """What must be equal of two arrows. The kind of numbers that may go along one is often not known of some of
         several blocks alone, and not drawn."""
@@ -249,7 +253,7 @@ class Likeness:
         call = occurrence.call
         ran: Hashable = None
         if call is not None:
-            shapes = tuple(self.tensor_text(tensor) for tensor in call.outputs)
+            shapes = tuple(self.result_text(occurrence, tensor) for tensor in call.outputs)
             ran = (shapes, call.error, call.direct, len(self.run.index.modules[call.module].calls), _depends(call))
         remarks = (self._remarks.get(node.path, ()), self.run.said.get(node.path, ()))
         return (node_facts(node, self._numbering.get(node.path)), remarks, ran)

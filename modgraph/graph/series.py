@@ -12,20 +12,21 @@ from collections.abc import Hashable, Iterator
 
 from modgraph.graph.occurrences import Occurrence, Run, preorder
 from modgraph.graph.parallel import FEWEST as FEWEST_EXPERTS
-from modgraph.graph.parallel import AnyRows, Parallel, merged
+from modgraph.graph.parallel import AnyRows, Parallel, RoutedRows, merged
 from modgraph.graph.periods import aligned, box_periods, periods_in, unbox
 from modgraph.graph.repeats import Likeness
 
 FEWEST_TURNS = 3
 FEWEST_BLOCKS = 2
 """Turns, where a container is in each."""
-FEWEST_LAYERS = 12
+FEWEST_LAYERS = 8
 """Steps in all turns together, where they are a plain row of layers: fewer are as quickly read as a box around them."""
 
 
 def box_series(run: Run, likeness: Likeness) -> Likeness:
     """Puts the periods that are provably alike into boxes in the tree of `run`, and compares what is there then."""
     boxed: dict[Occurrence, list[Occurrence]] = {}
+    routed: list[Occurrence] = []
     for make in (Likeness, AnyRows):
         holders = [holder for holder in preorder(run.root) if _may_hold_some(run, holder, routed=make is AnyRows)]
         if not holders:
@@ -38,9 +39,23 @@ def box_series(run: Run, likeness: Likeness) -> Likeness:
         for one in series:
             one.keep_alike(after)
             boxed.update(one.kept)
+            routed.extend(one.kept if make is AnyRows else ())
         likeness = Likeness(run)
         likeness.boxed.update(boxed)
+    routed += _beside_each_other(run)
+    if routed:
+        likeness = RoutedRows(run, routed)
+        likeness.boxed.update(boxed)
     return likeness
+
+
+def _beside_each_other(run: Run) -> Iterator[Occurrence]:
+    """What is drawn once for several that a router feeds, and is in no box."""
+    parallel: Parallel | None = None
+    for holder in preorder(run.root):
+        if _may_be_routed(run, holder):
+            parallel = parallel or Parallel(run)
+            yield from (member for group in parallel.groups(holder) for member in group)
 
 
 def _may_hold_some(run: Run, holder: Occurrence, *, routed: bool) -> bool:

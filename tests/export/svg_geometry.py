@@ -73,7 +73,7 @@ def problems(svg: str) -> list[str]:
     loose = Part("loose", Box("picture", 0, 0, 0, 0), _loose(root), [])
     return [
         *_spaced(root),
-        *_cut_off(root, nodes, frames),
+        *_cut_off(root, nodes, frames, edges),
         *_overlapping([*parts, loose]),
         *_on_each_other(nodes, frames, edges),
         *_crossed(nodes, frames, edges),
@@ -112,7 +112,7 @@ def _spaced(root: ElementTree.Element) -> Iterator[str]:
             yield f"text {said!r} begins with a space"
 
 
-def _cut_off(root: ElementTree.Element, nodes: list[Part], frames: list[Part]) -> Iterator[str]:
+def _cut_off(root: ElementTree.Element, nodes: list[Part], frames: list[Part], edges: list[Part]) -> Iterator[str]:
     page = _page(root)
     for part in (*nodes, *frames):
         if not page.holds(part.box):
@@ -120,6 +120,10 @@ def _cut_off(root: ElementTree.Element, nodes: list[Part], frames: list[Part]) -
         for text in part.texts:
             if not part.box.holds(text):
                 yield f"text {text.name!r} passes the border of {part.box.name}"
+    for edge in edges:
+        for text in edge.texts:
+            if not page.holds(text):
+                yield f"text {text.name!r} passes the border of the page"
 
 
 def _overlapping(parts: list[Part]) -> Iterator[str]:

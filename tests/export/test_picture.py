@@ -518,14 +518,21 @@ def test_the_range_of_a_fold(first, last, shown):
     assert member_range(first, last) == shown
 
 
-def test_a_parameter_stands_beside_each_of_its_users(sketch):
+@pytest.mark.parametrize(("between", "cards"), [(1, 1), (20, 2)])
+def test_a_parameter_is_drawn_once_for_users_near_each_other(sketch, between, cards):
     net = sketch()
     scale = ParameterInfo(name="scale", shape=(8,), dtype="float32")
     net.nodes[""] = dataclasses.replace(net.nodes[""], parameters=(scale,))
-    net.modules("a Linear *", "b LayerNorm")
+    net.modules("a Linear *", *(f"b{number} {'LayerNorm' if number % 2 else 'GELU'}" for number in range(between)))
     x = net.op("torch.mul", net.call("a", "input:x"), "param:scale")
-    net.output(net.op("torch.mul", net.call("b", x), "param:scale"))
-    assert [row.path for row in rows(picture_of(net.graph()))].count("scale") == 2
+    for number in range(between):
+        x = net.op("torch.add", net.call(f"b{number}", x), x)
+    net.output(net.op("torch.mul", x, "param:scale"))
+    picture = picture_of(net.graph(), PictureOptions(fold=False))
+    found = [card for card in of_kind(picture, Card) if [row.path for row in card.rows] == ["scale"]]
+    assert len(found) == cards
+    joined = [arrow for arrow in picture.arrows if arrow.tail in [card.id for card in found]]
+    assert len({arrow.head for arrow in joined}) == 2
 
 
 @pytest.mark.parametrize(

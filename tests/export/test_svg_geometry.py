@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from modgraph.export import render
+from modgraph.export.look.metrics import text_width
 from modgraph.export.look.options import PictureOptions
+from modgraph.export.picture.placing import moves_of
 
 problems = runpy.run_path(str(Path(__file__).with_name("svg_geometry.py")))["problems"]
 
@@ -84,3 +86,21 @@ def test_the_gallery_shows_every_picture_and_is_small():
 def test_what_is_wrong_is_found(nets, old, new, said):
     svg = re.sub(old, new, str(render(nets["residual"](1).graph(), "svg")), count=1)
     assert any(said in problem for problem in problems(svg)), problems(svg)
+
+
+@pytest.mark.parametrize(("x", "moves"), [(40, False), (92, True), (-4, True)], ids=["inside", "right", "left"])
+def test_a_label_that_would_be_cut_off_by_the_border_goes_to_the_other_side(x, moves):
+    line = 88 if x > 50 else 12
+    svg = (
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 100 200"><g class="graph"><g><polygon fill="white" '
+        'points="0,0 0,200 100,200 100,0"/></g><g class="edge" id="e">'
+        f'<path d="M{line},10 C{line},60 {line},120 {line},190"/>'
+        f'<text text-anchor="start" x="{x}" y="100" font-size="10.00" font-family="Arial">64×64</text></g></g></svg>'
+    )
+    found = moves_of(svg.encode())
+    assert ("e" in found) == moves
+    if found:
+        assert found["e"] is not None
+        left = x + found["e"][0]
+        assert left >= 0
+        assert left + text_width("64×64", 10) <= 100

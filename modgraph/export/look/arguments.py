@@ -205,7 +205,7 @@ _GATES = {"LSTM": 4, "GRU": 3}
 def _attention(layer: _Layer) -> str:
     heads = layer.arguments.get("num_heads", layer.arguments.get("nhead"))
     width = layer.arguments.get("embed_dim", layer.arguments.get("d_model"))
-    return " · ".join(([f"{heads} heads"] if heads else []) + ([str(width)] if width else []))
+    return " · ".join(([f"{heads} head{'' if heads == 1 else 's'}"] if heads else []) + ([str(width)] if width else []))
 
 
 def _pool(layer: _Layer) -> str:

@@ -131,6 +131,12 @@ def shape_text(shape: Shape | None, batch: int | str | None = None) -> str:
     return "×".join(map(_size_text, sizes)) or "scalar"
 
 
+def drawn_shape(shape: Shape | None, batch: int | str | None = None) -> str:
+    """The shape as it stands in a picture by itself: "1 value", as a bare 1 would say nothing."""
+    text = shape_text(shape, batch)
+    return "1 value" if text == "1" else text
+
+
 def _size_text(size: int | str | None) -> str:
     """ "?" for one that is not known, "(h-2)" for one that is computed of an open one."""
     if size is None:

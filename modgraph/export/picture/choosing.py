@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from modgraph.export.look.aliases import take_aliases_in
 from modgraph.export.look.folding import Cut, Unit, arrange, deepest_level
 from modgraph.export.look.idioms import name_idioms
+from modgraph.export.look.lent_weights import take_lenders_in
 from modgraph.export.look.options import PAGE_HEIGHT, PAGE_WIDTH, PictureOptions
 from modgraph.export.look.parts import Card, Frame, Item, Picture
 from modgraph.export.look.style import DETAIL_SIZE, FIGURE_SCALE
@@ -161,6 +162,7 @@ class _Choice:
         if options.idioms:
             name_idioms(run)
         take_aliases_in(run)
+        take_lenders_in(run)
         leave_out_own_tensors(run)
         if options.is_paper:
             leave_out_idle(run)

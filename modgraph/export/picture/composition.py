@@ -20,7 +20,7 @@ from modgraph.export.look.folding import (
 from modgraph.export.look.held_tensors import is_unnamed, module_title
 from modgraph.export.look.idioms import brief, idiom_of
 from modgraph.export.look.kinds import ELEMENTWISE, PLAIN_CONTAINERS, SIGNS
-from modgraph.export.look.labels import class_title, cut, cut_end, shape_text, usual_dtype
+from modgraph.export.look.labels import class_title, cut, cut_end, drawn_shape, usual_dtype
 from modgraph.export.look.parts import Arrow, ArrowKind, Card, Frame, Item, Join, Mark, Picture, Pill, Row, Tag
 from modgraph.export.look.states import frame_state, marks_of
 from modgraph.export.look.style import FIGURE_SCALE
@@ -56,6 +56,8 @@ CONDITION_LENGTH = 32
 """Letters of what an arrow depends on."""
 MOST_BELOW = 48
 """So many things that tags alone feed are placed below what the tags name."""
+FAR = 8
+"""Things between two users of a parameter from which on it is drawn for each of them."""
 MOST_BESIDE = 3
 """Cards in a row that no data reaches."""
 
@@ -133,6 +135,8 @@ class Composer:
         self.spot_of: dict[Unit, Spot] = {}
         self.contents: dict[Block, list[Spot | Block]] = {}
         self.tags: dict[Block, list[tuple[Spot, Tag]]] = {}
+        self._same: dict[Unit, Unit] = {}
+        """Parameters that several steps near each other use, by what stands for them."""
         self._said_at: set[tuple[Condition, int]] = set()
         """By node that arrows lead to: what is written on one of them that it depends on."""
         self._outermost: dict[tuple[Block, int], Spot | None] = {}
@@ -142,7 +146,7 @@ class Composer:
         wiring = self.wire()
         arrows = self._arrows(wiring)
         items = self._items()
-        return items, tuple(arrows + self._feedback_arrows() + self._order_arrows())
+        return items, tuple(arrows + self._feedback_arrows() + self._order_arrows() + self._below_what_ran())
 
     # --- nodes ---------------------------------------------------------------------------------------------------
 
@@ -152,6 +156,7 @@ class Composer:
         runs = {units[0]: units for units in runs_of(self.run, self.arrangement, stacked=self.how.joined)}
         for block in reversed(blocks):
             content: list[Spot | Block] = []
+            held: dict[str, int] = {}
             for item in block.items:
                 if isinstance(item, Block):
                     inner = self.contents[item]
@@ -164,12 +169,30 @@ class Composer:
                         del self.contents[item]
                     else:
                         content.append(item)
-                elif item in runs:
+                elif item in runs and not self._is_held(runs[item], content, held):
                     content.append(Spot(runs[item], block))
             self.contents[block] = content
         self._number()
         if self.how.grid and beside(self):
             self._number()
+
+    def _is_held(self, units: list[Unit], content: list[Spot | Block], held: dict[str, int]) -> bool:
+        """Whether the unit is a parameter that stands in the block already, for a user near by.
+
+        Args:
+            held: where the block has parameters, which is kept.
+        """
+        end = units[0].occurrence.end or ""
+        if not end.startswith("param:") or len(units) > 1 or len(units[0].members) > 1:
+            return False
+        place = held.get(end)
+        if place is None or len(content) - place > FAR:
+            held[end] = len(content)
+            return False
+        spot = content[place]
+        assert isinstance(spot, Spot)
+        self._same[units[0]] = spot.units[0]
+        return True
 
     def _needs_no_frame(self, block: Block, content: list[Spot | Block]) -> bool:
         node = self.run.index.modules[block.occurrence.path]
@@ -196,6 +219,7 @@ class Composer:
             spot.id = self.ids.make(id_text(spot.units[0]))
             for unit in spot.units:
                 self.spot_of[unit] = spot
+        self.spot_of.update({unit: self.spot_of[other] for unit, other in self._same.items()})
 
     @staticmethod
     def is_pill(unit: Unit) -> bool:
@@ -293,7 +317,7 @@ class Composer:
         return [self.tensor_text(tensor) for tensor in tensors]
 
     def tensor_text(self, tensor: TensorInfo) -> str:
-        text = shape_text(tensor.shape, self.batch)
+        text = drawn_shape(tensor.shape, self.batch)
         if tensor.dtype is not None and self.dtype is not None and tensor.dtype != self.dtype:
             text += f" · {tensor.dtype}"
         return text
@@ -405,6 +429,30 @@ class Composer:
                         name = self.ids.make(f"{above.id}:before:{spot.id}")
                         arrows.append(Arrow(id=name, tail=above.id, head=spot.id, kind="order"))
                 previous = spot
+        return arrows
+
+    def _below_what_ran(self) -> list[Arrow]:
+        """Places what is joined with others but with no input, as what a failed run did not come to, below what stands
+        before it."""
+        beside: dict[Spot, list[Spot]] = {}
+        for ends in self.arrangement.bundles:
+            tail, head = (self.spot_of[unit] for unit in ends)
+            beside.setdefault(tail, []).append(head)
+            beside.setdefault(head, []).append(tail)
+        arrows, met = [], set[Spot]()
+        starts = [spot for spot in self.spots if (spot.units[0].occurrence.end or "").startswith("input:")]
+        for first in (*starts, *self.spots):
+            if first in met or first not in beside:
+                continue
+            pending = [first]
+            while pending:
+                if (spot := pending.pop()) not in met:
+                    met.add(spot)
+                    pending.extend(beside[spot])
+            if first.number and first.units[0].occurrence.is_module and starts:
+                above = self.spots[first.number - 1]
+                name = self.ids.make(f"{above.id}:before:{first.id}")
+                arrows.append(Arrow(id=name, tail=above.id, head=first.id, kind="order"))
         return arrows
 
     def _spots_in_order(self, block: Block) -> list[Spot]:

@@ -67,7 +67,8 @@ class _Part:
 class _Page:
     """All that is drawn, and what lies where."""
 
-    def __init__(self, parts: list[_Part]) -> None:
+    def __init__(self, root: ElementTree.Element) -> None:
+        parts, self.paper = _parts(root), _paper(root)
         self.nodes = [part for part in parts if part.kind == "node"]
         self.frames = [part for part in parts if part.kind == "cluster"]
         self.edges = [part for part in parts if part.kind == "edge"]
@@ -86,6 +87,10 @@ class _Page:
             for row in rows
             for x, y in self.points.get((column, row), ())
         )
+
+    def is_cut(self, box: _Box) -> bool:
+        """Whether `box` does not lie on the paper as a whole."""
+        return self.paper is not None and (box.left < self.paper.left or box.right > self.paper.right)
 
     def others(self, part: _Part, *, borders: bool = True) -> list[_Box]:
         """What the texts of `part` may not lie on."""
@@ -117,7 +122,7 @@ def moves_of(svg: bytes) -> dict[str, Move | None]:
     if len(svg) > _LARGEST:
         return {}
     try:
-        page = _Page(_parts(ElementTree.fromstring(svg)))
+        page = _Page(ElementTree.fromstring(svg))
     except ElementTree.ParseError:  # written by what only passes for Graphviz
         return {}
     found: dict[str, Move | None] = {}
@@ -145,7 +150,7 @@ def crossed_titles(svg: bytes) -> set[str]:
     if len(svg) > _LARGEST:
         return set()
     try:
-        page = _Page(_parts(ElementTree.fromstring(svg)))
+        page = _Page(ElementTree.fromstring(svg))
     except ElementTree.ParseError:  # written by what only passes for Graphviz
         return set()
     return {
@@ -167,7 +172,9 @@ def at_the_foot(text: str, frames: set[str]) -> str:
 
 
 def _is_free(page: _Page, boxes: list[_Box], blocked: list[_Box]) -> bool:
-    return not any(page.is_crossed(box) or any(box.meets(other) for other in blocked) for box in boxes)
+    return not any(
+        page.is_cut(box) or page.is_crossed(box) or any(box.meets(other) for other in blocked) for box in boxes
+    )
 
 
 def _beside(edge: _Part) -> Iterator[Move]:
@@ -231,6 +238,13 @@ def _unlabelled(found: re.Match[str]) -> str:
 
 def _parts(root: ElementTree.Element) -> list[_Part]:
     return [part for group in root.iter(f"{SVG}g") if (part := _part(group)) is not None]
+
+
+def _paper(root: ElementTree.Element) -> _Box | None:
+    """What the whole drawing is painted on."""
+    drawn = next((group for group in root.iter(f"{SVG}g") if group.attrib.get("class") == "graph"), None)
+    ground = None if drawn is None else next((each for each in drawn.iter() if points_of(each)), None)
+    return None if ground is None else _bounds([ground])
 
 
 def _part(group: ElementTree.Element) -> _Part | None:

@@ -17,6 +17,7 @@ from modgraph.export.look.labels import (
     count_text,
     cut,
     cut_end,
+    drawn_shape,
     member_range,
     number_text,
     shape_text,
@@ -183,7 +184,7 @@ def _tensor_row(run: Run, occurrence: Occurrence, below: str) -> Row:
     """A parameter, buffer or tensor of no module that a container uses directly."""
     kind, _, name = (occurrence.end or "").partition(":")
     tensor = run.outgoing[occurrence.first][0].tensor if run.outgoing[occurrence.first] else None
-    shape = shape_text(tensor.shape) if tensor is not None else ""
+    shape = drawn_shape(tensor.shape) if tensor is not None else ""
     if kind != "param":
         return Row(kind="other", title="tensor", detail=shape, tooltip="a tensor that no module registers")
     owner, _, last = name.rpartition(".")
@@ -191,8 +192,17 @@ def _tensor_row(run: Run, occurrence: Occurrence, below: str) -> Row:
     held: tuple[ParameterInfo | BufferInfo, ...] = (*node.parameters, *node.buffers) if node is not None else ()
     own = next((each for each in held if each.name == last), None)
     buffer = isinstance(own, BufferInfo)
+    if node is not None and owner in run.lenders:
+        return Row(
+            kind=module_kind(node),
+            title=cut(class_title(node.class_name)),
+            detail=argument_text(node),
+            path=cut(path_below(owner, below)),
+            count=parameters_text(run, node),
+            tooltip=cut_end(f"{name} · the weights of a layer that is not called", TOOLTIP_LENGTH),
+        )
     numbers = elements(own.shape) if own is not None and not buffer else None
-    shape = shape_text(own.shape) if own is not None else shape  # what is used of it may be a part
+    shape = drawn_shape(own.shape) if own is not None else shape  # what is used of it may be a part
     return Row(
         kind="other" if buffer else "weights",
         title="buffer" if buffer else "Parameter",

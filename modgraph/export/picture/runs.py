@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from modgraph.export.look.folding import Arrangement, Block, Unit, blocks_of
+from modgraph.export.look.held_tensors import is_unnamed
 from modgraph.export.look.states import frame_state, marks_of
 from modgraph.export.picture.rows import sign_of
 from modgraph.graph.occurrences import Occurrence, Run
@@ -55,7 +56,8 @@ class _Runs:
         before = self.before.get(unit, [])
         if not before and not self.after.get(unit):
             loose = previous is not None and previous not in self.before and previous not in self.after
-            joined = loose and previous is not None and self._is_chain(unit) and self._may_share(previous, unit)
+            listed = self._is_chain(unit) or self._is_of_a_file(unit)
+            joined = loose and previous is not None and listed and self._may_share(previous, unit)
             return previous if joined else None
         if len(before) != 1 or self.after.get(before[0]) != [unit] or before[0].block is not unit.block:
             return None
@@ -72,6 +74,12 @@ class _Runs:
         """Whether what stands around it calls what it holds one after another, as no dataflow is known."""
         node = self.run.index.modules.get(unit.block.occurrence.path)
         return node is not None and node.class_name == _CHAIN
+
+    def _is_of_a_file(self, unit: Unit) -> bool:
+        """Whether a file of weights tells of it: tensors side by side are a list, of which nobody takes the order for
+        that of calls."""
+        node = self.run.index.modules.get(unit.occurrence.path)
+        return unit.occurrence.is_module and node is not None and is_unnamed(node)
 
     def _may_share(self, upper: Unit, lower: Unit) -> bool:
         return (

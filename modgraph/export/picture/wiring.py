@@ -157,7 +157,8 @@ class Wiring:
     def _choose_labels(self) -> None:
         """A shape is written where it differs from the last one written on the way, and once for each source.
 
-        It is written again where the main path leaves an outermost frame: there the reader takes a breath.
+        One of which all sizes differ says nothing. It is written again where the main path leaves an outermost frame:
+        there the reader takes a breath.
         """
         known: dict[int, str] = {}
         for number, node in enumerate(self.nodes):
@@ -166,7 +167,7 @@ class Wiring:
             for wire in sorted(self.out[number], key=first):
                 head = self.nodes[wire.head]
                 leaves = wire.main and node.outermost not in (-1, head.outermost)
-                silent = not wire.label or wire.tagged or head.sink or head.elementwise or node.elementwise
+                silent = not wire.label.strip("…×") or wire.tagged or head.sink or head.elementwise or node.elementwise
                 silent = silent or (head.joins and not wire.main)
                 wire.written = not silent and (wire.label not in written or leaves)
                 if wire.written:

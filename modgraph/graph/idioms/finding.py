@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from modgraph.graph.idioms import attention, experts, gated_mlp, pyramids, rotary, separable, seq2seq, squeeze
+from modgraph.graph.idioms import attention, experts, gated_mlp, pyramids, rotary, separable, seq2seq, siamese, squeeze
 from modgraph.graph.idioms.flow import Flow
 from modgraph.graph.idioms.idiom import Idiom
 from modgraph.graph.model import Graph
@@ -17,6 +17,7 @@ FINDERS: tuple[Callable[[Flow], Iterator[Idiom]], ...] = (
     pyramids.find,
     squeeze.find,
     separable.find,
+    siamese.find,
 )
 
 

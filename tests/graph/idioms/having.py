@@ -723,3 +723,47 @@ class TranslatingByBlocks(nn.Module):
         for layer in self.two:
             target = layer(target, source)
         return target
+
+
+class Encoding(nn.Module):
+    """Two layers, and one for what is compared."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.encoder = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 4))
+        self.score = nn.Linear(4, 1)
+
+
+class Twins(Encoding):
+    """2x8 2x8: siamese · 2 branches"""
+
+    def forward(self, left, right):
+        return self.score((self.encoder(left) - self.encoder(right)).abs())
+
+
+class Triplet(Encoding):
+    """2x8 2x8 2x8: siamese · 3 branches"""
+
+    def forward(self, anchor, same, other):
+        a, b, c = self.encoder(anchor), self.encoder(same), self.encoder(other)
+        return F.pairwise_distance(a, b) - F.pairwise_distance(a, c)
+
+
+class Contrasted(Encoding):
+    """2x8 2x8: siamese · 2 branches"""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.projector = nn.Linear(4, 4)
+
+    def forward(self, left, right):
+        one, two = (F.normalize(self.projector(self.encoder(each)), dim=-1) for each in (left, right))
+        return torch.mm(one, two.t())
+
+
+class TwinsOfTwoScales(Encoding):
+    """2x8 2x8: siamese · 2 branches"""
+
+    def forward(self, left, right):
+        one, two = (self.encoder(each) + self.encoder(each * 2) for each in (left, right))
+        return torch.cat([one, two], dim=0)

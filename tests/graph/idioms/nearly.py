@@ -857,3 +857,62 @@ class ScoresOfOtherRows(Mixing):
             rows, place = torch.where(chosen == n)
             out[rows] += weights[place, 0, None] * expert(flat[rows])
         return out
+
+
+class Encoding(nn.Module):
+    """Two layers, and further ones of the same sizes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.encoder = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 8))
+        self.other = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 8))
+        self.more = nn.Linear(8, 8)
+
+
+class TwoTowers(Encoding):
+    """2x8 2x8: nothing"""
+
+    def forward(self, left, right):
+        return (self.encoder(left) * self.other(right)).sum(-1)
+
+
+class TowersWithOneEnd(Encoding):
+    """2x8 2x8: nothing"""
+
+    def forward(self, left, right):
+        return (self.more(self.encoder(left)) * self.more(self.other(right))).sum(-1)
+
+
+class TwiceTheSameInput(Encoding):
+    """2x8: nothing"""
+
+    def forward(self, x):
+        return self.encoder(x) + self.encoder(x.flip(-1))
+
+
+class OneBehindTheOther(Encoding):
+    """2x8 2x8: nothing"""
+
+    def forward(self, left, right):
+        return self.encoder(self.encoder(left) + right)
+
+
+class TwinsThatNeverMeet(Encoding):
+    """2x8 2x8: nothing"""
+
+    def forward(self, left, right):
+        return self.encoder(left), self.encoder(right)
+
+
+class OneHasALayerMore(Encoding):
+    """2x8 2x8: nothing"""
+
+    def forward(self, left, right):
+        return self.more(self.encoder(left)) - self.encoder(right)
+
+
+class OtherOrderOfTheSame(Encoding):
+    """2x8 2x8: nothing"""
+
+    def forward(self, left, right):
+        return self.more(self.encoder(left)) - self.encoder(self.more(right))
