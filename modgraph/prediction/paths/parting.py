@@ -17,7 +17,7 @@ Path = TypeVar("Path")
 
 @dataclass(slots=True)
 class _Spot(Generic[Path]):
-    """A cell that paths have come by, or end at, and where they went from there, in the order in which they are given."""
+    """A cell that paths have come by, or end at, and where they went from there, in the order they are given in."""
 
     onward: dict[int, _Spot[Path]] = field(default_factory=dict)
     """By the identity of the next cell."""
