@@ -90,16 +90,20 @@ def _widths(columns: Sequence[Column], lines: Sequence[Sequence[Cell]], width: i
     widths = [max(text_width(line[i].lead + line[i].text) for line in lines) for i in range(len(columns))]
     excess = sum(widths) + len(GAP) * (len(widths) - 1) - width
     while excess > 0:
-        cuttable = [
-            i
+        least = {
+            i: ((fairly and column.fair) or column.shortest)
             for i, column in enumerate(columns)
-            if column.shortest is not None and widths[i] > ((fairly and column.fair) or column.shortest)
-        ]
+            if column.shortest is not None
+        }
+        cuttable = [i for i, shortest in least.items() if widths[i] > shortest]
         if not cuttable:
             break
+        # The widest gives way until another is as wide, and not one by one: a text may be as long as a file.
+        over = sorted((widths[i] - columns[i].ample for i in cuttable), reverse=True)
         widest = max(cuttable, key=lambda i: widths[i] - columns[i].ample)
-        widths[widest] -= 1
-        excess -= 1
+        taken = max(1, min(excess, widths[widest] - least[widest], over[0] - over[1] if len(over) > 1 else excess))
+        widths[widest] -= taken
+        excess -= taken
     return widths
 
 

@@ -19,7 +19,8 @@ from modgraph.prediction.domain.suspended import Walk
 from modgraph.prediction.domain.values import NONE, Address, Choice, Constant, SliceValue, TupleValue, Unknown, Value
 from modgraph.prediction.paths import assuming, failed, given_up, havoc, recording
 from modgraph.prediction.paths.guards import forget
-from modgraph.prediction.paths.joining import join
+from modgraph.prediction.paths.joining import join, join_results
+from modgraph.prediction.paths.parting import joined_as_parted
 from modgraph.prediction.paths.widening import widen
 from modgraph.prediction.python import may_items, node_text, producing, unordered
 from modgraph.source import nodes
@@ -103,14 +104,16 @@ def ending(frame: Frame, outcome: Outcome, value: Value) -> Callable[[], Outcome
 
 def join_states(states: Sequence[State], reason: str, where: SourceLocation | None, since: int) -> State:
     """All of them in one. Those that parted last are joined first, so that what they did together is told once."""
-    joined = states[-1]
-    for earlier in reversed(states[:-1]):
-        joined = join(earlier, joined, reason, where, since)
-    return joined
+
+    def both(earlier: State, later: State) -> State:
+        return join(earlier, later, reason, where, since)
+
+    return joined_as_parted(states, lambda state: state.events, both)
 
 
 def finish_returns(machine: Machine, frame: Frame, outcome: Outcome, since: int) -> Value:
-    """At the end of a function: the choice of what its paths returned, on their joined states."""
+    """At the end of a function: the choice of what its paths returned, on their joined states. In a run of `forward`
+    those that parted last are joined first."""
     results = list(frame.returns)
     if outcome == "return":
         results.append((frame.value, machine.state))
@@ -118,7 +121,16 @@ def finish_returns(machine: Machine, frame: Frame, outcome: Outcome, since: int)
         results.append((NONE, machine.state))
     if not results:
         return NONE
-    return machine.settle(results, [], "depends on which `return` is reached", machine.where, since)
+    reason, where = "depends on which `return` is reached", machine.where
+    if not machine.is_recording:
+        return machine.settle(results, [], reason, where, since)
+
+    def both(earlier: tuple[Value, State], later: tuple[Value, State]) -> tuple[Value, State]:
+        value = join_results(earlier[1], earlier[0], later[1], later[0], reason, where, since)
+        return value, earlier[1]
+
+    value, machine.state = joined_as_parted(results, lambda end: end[1].events, both)
+    return value
 
 
 def execute_if(machine: Machine, frame: Frame, node: nodes.If) -> Outcome:

@@ -23,6 +23,8 @@ _CONTRARY: dict[type[ast.cmpop], str] = {
 _OF_WHOLE_NUMBERS = (ast.Lt, ast.GtE, ast.Gt, ast.LtE)
 _COUNTING_METHODS = frozenset({"size", "numel", "dim", "nelement", "ndimension"})
 _REMEMBERED = 4096
+_TOGETHER: dict[str, tuple[str, ...]] = {}
+"""By a text that `all_of` has written: the tests of which it is."""
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -51,13 +53,27 @@ def plain(test: str) -> str:
 def all_of(tests: Sequence[str]) -> str:
     """That each of them comes out true: "a and (b or c)", as `a and b or c` is another test. What is said once is not
     said again."""
-    parts = list(dict.fromkeys(part for test in tests for part in tests_in(test)))
-    return " and ".join(f"({each})" if len(parts) > 1 and _is_loose(each) else each for each in parts)
+    parts = tuple(dict.fromkeys(part for test in tests for part in tests_in(test)))
+    text = " and ".join(f"({each})" if len(parts) > 1 and _is_loose(each) else each for each in parts)
+    if len(parts) > 1 and all(map(is_python, parts)):
+        _said_together(text, parts)
+    return text
+
+
+def _said_together(text: str, parts: tuple[str, ...]) -> None:
+    """Where hundreds of tests lead to a call, to read what was written of them takes longer than all else."""
+    if len(_TOGETHER) >= _REMEMBERED:
+        _TOGETHER.clear()
+    _TOGETHER[text] = parts
+
+
+def tests_in(test: str) -> tuple[str, ...]:
+    """The tests of which one is that all come out true."""
+    return _TOGETHER.get(test) or _tests_read(test)
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def tests_in(test: str) -> tuple[str, ...]:
-    """The tests of which one is that all come out true."""
+def _tests_read(test: str) -> tuple[str, ...]:
     test = plain(test)
     tree = _read(test)
     if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And):
@@ -65,6 +81,7 @@ def tests_in(test: str) -> tuple[str, ...]:
     return (test,)
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def is_python(text: str) -> bool:
     """It is Python, and no words."""
     return _read(text) is not None
@@ -127,6 +144,7 @@ def _is_whole(part: ast.expr) -> bool:
     return isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.USub) and _is_whole(part.operand)
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def _is_loose(test: str) -> bool:
     """Something in it binds less than `and` does, in no parentheses."""
     tree = _read(test)

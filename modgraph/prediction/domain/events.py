@@ -181,6 +181,9 @@ class Either:
     second: tuple[Event, ...]
     twins: tuple[tuple[int, int], ...] = ()
     """Tensors of the second path, and those of the first that stand for both from here on."""
+    instead: tuple[tuple[Either, tuple[Event, ...]], ...] = field(default=(), compare=False, repr=False)
+    """Where one path has left two others that have met: how it was told what these did, and what is told now of the one
+    that goes on, behind what they did until then. A path that has left them later knows it as it was told before."""
     known: Inside | None = field(default=None, init=False, compare=False, repr=False)
 
 

@@ -1,4 +1,4 @@
-"""What has made each tensor of a run, path by path: what one path changes lies above what there was before."""
+"""What has made each tensor of a run, path by path: what one path has changed is put back at its end."""
 
 from __future__ import annotations
 
@@ -12,29 +12,39 @@ class Made:
     """By address of a tensor. To go down a path and come back costs what was changed there."""
 
     def __init__(self, known: dict[int, Makers]) -> None:
-        self._layers = [known]
+        self._now = known
+        self._before: list[dict[int, Makers | None]] = [{}]
+        """Of each path that is being read: what was known of what it has changed; None where that was nothing."""
 
     def __contains__(self, index: int) -> bool:
-        return any(index in layer for layer in self._layers)
+        return index in self._now
 
     def __getitem__(self, index: int) -> Makers:
-        return next(layer[index] for layer in reversed(self._layers) if index in layer)
+        return self._now[index]
 
     def get(self, index: int) -> Makers:
         """Nothing, of one of which nothing is known."""
-        return next((layer[index] for layer in reversed(self._layers) if index in layer), {})
+        return self._now.get(index, {})
 
     def __setitem__(self, index: int, makers: Makers) -> None:
-        self._layers[-1][index] = makers
+        self._before[-1].setdefault(index, self._now.get(index))
+        self._now[index] = makers
 
     def is_of_path(self, index: int) -> bool:
         """Whether it was changed on the path that is being read."""
-        return index in self._layers[-1]
+        return index in self._before[-1]
 
     def begin(self) -> None:
         """A path begins."""
-        self._layers.append({})
+        self._before.append({})
 
     def end(self) -> dict[int, Makers]:
         """The path has ended: what it has changed, which holds no more."""
-        return self._layers.pop()
+        before = self._before.pop()
+        changed = {index: self._now[index] for index in before}
+        for index, makers in before.items():
+            if makers is None:
+                del self._now[index]
+            else:
+                self._now[index] = makers
+        return changed

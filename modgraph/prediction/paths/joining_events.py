@@ -55,8 +55,8 @@ def _joined(
     # What is done with each of several values alike is done once, whatever has decided which it is.
     my_tests, mine = _apart(mine)
     other_tests, other = _apart(other)
-    same = _same(mine, other, dict(twins))
-    rest, others = (*my_tests, *mine[len(same) :]), (*other_tests, *other[len(same) :])
+    same, mine, other = _begun(mine, other, dict(twins))
+    rest, others = (*my_tests, *mine), (*other_tests, *other)
     if all(isinstance(each, Assume) for each in (*rest, *others)):
         return same
     if len(rest) == 1 and others and isinstance(rest[0], Either):
@@ -65,6 +65,30 @@ def _joined(
             return [*same, found]
     apart = _out_of_arm(rest, others, reason, where, twins) or _out_of_arm(others, rest, reason, where, twins, True)
     return [*same, *(apart or (Either(reason, where, tuple(rest), tuple(others), twins),))]
+
+
+def _begun(
+    mine: Sequence[Event], other: Sequence[Event], twins: Mapping[int, int]
+) -> tuple[list[Event], Sequence[Event], Sequence[Event]]:
+    """What both did first, and what either did then; what one knows as it was told before, as it is told now."""
+    found: list[Event] = []
+    while True:
+        same = _same(mine, other, twins)
+        found += same
+        mine, other = mine[len(same) :], other[len(same) :]
+        mine_now, other_now = _as_told_now(mine, other), _as_told_now(other, mine)
+        if mine_now is mine and other_now is other:
+            return found, mine, other
+        mine, other = mine_now, other_now
+
+
+def _as_told_now(mine: Sequence[Event], other: Sequence[Event]) -> Sequence[Event]:
+    apart = other[1] if len(other) > 1 else None
+    if mine and isinstance(apart, Either):
+        for before, now in apart.instead:
+            if before is mine[0]:
+                return (other[0], *now, *mine[1:])
+    return mine
 
 
 def _same(mine: Sequence[Event], other: Sequence[Event], twins: Mapping[int, int]) -> list[Event]:
@@ -97,9 +121,18 @@ def _out_of_arm(
     if parted is None:
         return None
     leaving = (*parted.tests, *parted.left)
-    going = (*_unless(leaving), *parted.rest, *other[1:])
+    goes_on = (*_unless(leaving), *parted.rest)
+    going = (*goes_on, *other[1:])
     arms = (going, leaving) if is_second else (leaving, going)
-    return [parted.until, Either(reason, where, *arms, twins)]
+    return [parted.until, Either(reason, where, *arms, twins, _instead(other, goes_on))]
+
+
+def _instead(other: Sequence[Event], goes_on: tuple[Event, ...]) -> tuple[tuple[Either, tuple[Event, ...]], ...]:
+    """How `other` was told, and was before that, where further paths have left it."""
+    met, further = other[0], other[1] if len(other) > 1 else None
+    assert isinstance(met, Either)
+    earlier = further.instead if isinstance(further, Either) else ()
+    return ((met, goes_on), *((before, (*goes_on, *now)) for before, now in earlier))
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,17 +157,16 @@ def _parted(met: Event, left: Sequence[Event]) -> _Parted | None:
     if not is_first and not _begin_alike(met.second, left):
         return None
     arm, further = (met.first, met.second) if is_first else (met.second, met.first)
-    same = _same(arm, left, {})
-    tests = tuple(each for each in same if isinstance(each, Assume))
-    left, rest = left[len(same) :], arm[len(same) :]
+    same, rest, left = _begun(arm, left, {})
+    own = tests = tuple(each for each in same if isinstance(each, Assume))
     inner = _parted(rest[0], left) if rest else None
     if inner is not None:
         same.append(inner.until)
-        tests, left, rest = (*tests, *inner.tests), inner.left, (*inner.rest, *rest[1:])
+        tests, left, rest = (*own, *inner.tests), inner.left, (*inner.rest, *rest[1:])
     until = replace(met, first=tuple(same)) if is_first else replace(met, second=tuple(same))
     if all(isinstance(each, Assume) for each in rest):
         return _Parted(until, tests, left, ())
-    arms = ((*tests, *rest), _tests(further)) if is_first else (_tests(further), (*tests, *rest))
+    arms = ((*own, *rest), _tests(further)) if is_first else (_tests(further), (*own, *rest))
     return _Parted(until, tests, left, (Either(met.reason, met.where, *arms),))
 
 

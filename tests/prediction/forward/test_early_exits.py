@@ -3,6 +3,7 @@ itself is the judge, in either mode, whether it leaves or goes on to the end."""
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import torch
 from torch import nn
 
 from modgraph import Graph, predict
+from modgraph.graph.model import Call
 from tests.prediction.forward.judged import PRELUDE
 
 NET = """
@@ -88,3 +90,83 @@ def test_each_layer_is_told_as_often_as_it_may_run(tmp_path: Path, kind: str, mo
 def test_what_the_mode_rules_out_leaves_nothing_open(tmp_path: Path, kind: str) -> None:
     graph = told(tmp_path, kind, "train")
     assert all(call.certain for call in graph.calls if not call.module.startswith("heads."))
+
+
+RETURNS = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.ModuleList(nn.Linear(4, 4) for _ in range(4))
+        self.b = nn.ModuleList(nn.Linear(4, 4) for _ in range(4))
+        self.c = nn.ModuleList(nn.Linear(4, 4) for _ in range(4))
+        self.final = nn.Linear(4, 4)
+
+    def inner(self, x, p, q, r):
+%s
+        return self.final(x)
+
+    def forward(self, x, p=False, q=False, r=False):
+        return %s
+"""
+TURNS = {
+    "for": "for i in range(3):\n    x = self.a[i](x)\n    if p and q:\n        return self.b[i](x)",
+    "in a branch": "for i in range(3):\n    if p:\n        if q:\n            return self.b[i](x)\n        x = self.a[i](x)",
+    "two in a branch": "for i in range(3):\n    if p:\n        if q:\n            return self.b[i](x)\n        if r:\n"
+    "            return x\n        x = self.a[i](x)",
+    "all of a branch": "for i in range(3):\n    if p:\n        if q:\n            if r:\n                return self.b[i](x)\n"
+    "            return x\n        x = self.a[i](x)",
+    "deeper": "for i in range(2):\n    if p:\n        if q:\n            if r:\n                return x\n"
+    "            x = self.a[i](x)\n        x = self.b[i](x)",
+    "while": "i = 0\nwhile i < 3:\n    if p:\n        if q and i:\n            return self.b[i](x)\n"
+    "        x = self.a[i](x)\n    i += 1",
+    "loops in each other": "for i in range(2):\n    for j in range(2):\n        if p:\n            if q:\n                return x\n"
+    "            x = self.a[2 * i + j](x)\n        x = self.b[2 * i + j](x)\n    if r:\n        return x",
+    "try": "try:\n    for i in range(3):\n        if p:\n            if q:\n                return x\n            x = self.a[i](x)\n"
+    "except ValueError:\n    pass",
+    "with": "for i in range(3):\n    with torch.no_grad():\n        if p:\n            if q:\n                return x\n"
+    "            x = self.a[i](x)\n        x = self.b[i](x)",
+    "an exception": "for i in range(3):\n    try:\n        if p:\n            raise ValueError\n        x = self.a[i](x)\n"
+    "    except ValueError:\n        if q:\n            return self.b[i](x)\n        if r:\n            return x\n"
+    "    x = self.c[i](x)",
+    "match": "for i in range(3):\n    match p:\n        case True:\n            if q:\n                return self.b[i](x)\n"
+    "            x = self.a[i](x)\n        case False if r:\n            return x\n        case _:\n            x = self.c[i](x)",
+    "and a break": "for i in range(3):\n    if p:\n        if q:\n            break\n        if r:\n            return x\n"
+    "        x = self.a[i](x)\n    x = self.b[i](x)",
+    "and a continue": "for i in range(3):\n    if p:\n        continue\n    if q:\n        return self.b[i](x)\n    x = self.a[i](x)",
+}
+
+
+@pytest.mark.parametrize("call", ["self.inner(x, p, q, r)", "Net.inner(self, self.inner(x, p, q, r), p, q, r)"])
+@pytest.mark.parametrize("kind", TURNS)
+def test_a_return_in_a_loop_leaves_each_layer_told_as_often_as_it_may_run(tmp_path: Path, kind: str, call: str) -> None:
+    text = RETURNS % ("\n".join("        " + each for each in TURNS[kind].splitlines()), call)
+    (tmp_path / "net.py").write_text(PRELUDE + text)
+    graph = predict(f"{tmp_path / 'net.py'}:Net", inputs=["x=2x4"])
+    space: dict[str, type[nn.Module]] = {}
+    exec((tmp_path / "net.py").read_text(), space)
+    model = space["Net"]().eval()
+    met: Counter[str] = Counter()
+    for name, module in model.named_modules():
+        module.register_forward_hook(lambda *_, name=name: met.update([name]))
+    most: Counter[str] = Counter()
+    for given in itertools.product([False, True], repeat=3):
+        met.clear()
+        options = dict(zip("pqr", given, strict=True))
+        model(torch.zeros(2, 4), **options)
+        most |= met
+        held = Counter(each.module for each in graph.calls if _may_run(each, options))
+        assert not met - held, options
+    told = Counter(each.module for each in graph.calls)
+    per_call = call.count("inner")
+    assert {name for name in most if told[name] < most[name]} == set()
+    assert {name for name, number in told.items() if number > max(most[name], per_call)} == set()
+
+
+def _may_run(call: Call, options: dict[str, bool]) -> bool:
+    """Its condition does not rule it out."""
+    if call.condition is None or call.condition.text.startswith("depends on"):
+        return True
+    try:
+        return bool(eval(call.condition.text.replace("later ", ""), {}, dict(options)))
+    except NameError:
+        return True
