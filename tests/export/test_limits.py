@@ -87,7 +87,7 @@ def test_a_loop_is_not_folded_where_a_turn_differs_or_folding_is_off(sketch):
 
 
 def test_a_short_loop_is_drawn_as_it_is(sketch):
-    assert frames(picture_of(loop_net(sketch, 3).graph())) == []
+    assert frames(picture_of(loop_net(sketch, 2).graph())) == []
 
 
 def test_a_failed_turn_is_not_hidden_by_a_fold(sketch):
