@@ -144,7 +144,7 @@ class TextFacts:
 
     @cached_property
     def words(self) -> frozenset[str]:
-        text = self.text if self.is_ascii else f"{self.text}\n{unicodedata.normalize('NFKC', self.text)}"
+        text = self.text if self.is_ascii else f"{self.text}\n{self.normal_form()}"
         return frozenset(map(sys.intern, set(_WORD.findall(text))))
 
     @cached_property
@@ -177,6 +177,16 @@ class TextFacts:
         if pattern not in self.searches:
             self.searches[pattern] = pattern.search(self.text) is not None
         return self.searches[pattern]
+
+    def normal_form(self) -> str:
+        """The text with each name as Python reads it, and all else as it does not."""
+        return unicodedata.normalize("NFKC", self.text)
+
+    def has_in_names(self, pattern: re.Pattern[str]) -> bool:
+        """Whether the pattern matches somewhere, however names are written."""
+        if not self.is_ascii and pattern not in self.searches:
+            self.searches[pattern] = pattern.search(self.normal_form()) is not None
+        return self.has(pattern)
 
     @cached_property
     def trees(self) -> KeptTrees:
@@ -275,11 +285,15 @@ class SourceModule:
         if self.is_package or "index" in vars(self) or not name.isascii():
             return True
         try:
-            if not self.facts.is_ascii:
-                return True
             self._n_asked += 1
-            stands_there = name in (self.text if self._n_asked < _ASKED_OFTEN else self.words)
-            return stands_there or self.facts.has(_BINDS_UNWRITTEN)
+            if self._n_asked >= _ASKED_OFTEN:
+                stands_there = name in self.words
+            else:
+                stands_there = name in self.text
+            if not stands_there and not self.facts.is_ascii:
+                self.spend_once("its normal form", len(self.text) // BYTES_READ)
+                stands_there = name in self.facts.normal_form()
+            return stands_there or self.facts.has_in_names(_BINDS_UNWRITTEN)
         except SourceError:
             return True
 

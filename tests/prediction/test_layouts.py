@@ -63,6 +63,9 @@ KNOWN = """
     torch.cat([p, p], 1); torch.cat([p, p.contiguous()], 1); torch.cat([y, y]); torch.stack([y, y]); torch.stack([x, x], -1); p.relu_(); nn.ReLU(True)(p); p * p.contiguous(); p + torch.ones(8, 1, 1)
     x.clone().add_(1); y.clone().mul_(2); x.clone().transpose_(1, 2); F.embedding(x.long(), self.w)
     torch.einsum('bij,bkj->bik', x, x); torch.einsum('bij,kj->bik', x, self.w); torch.einsum('bij, bjk -> ikb', x, y); torch.einsum('aij,bjk->abik', x, y); torch.einsum('aij,bij->ab', x, x)
+    torch.einsum('bij,bkj->bik', [x, x]); torch.einsum('bij,kj', x, self.w); torch.einsum('...ij,kj->...ik', x, self.w); torch.einsum(x, [0, 1, 2], self.w, [3, 2], [0, 1, 3]); torch.einsum('i,j->ij', self.w[0], x[0, 0, :3])
+    torch.einsum('bij,bkj->bik', x[:, :1], x); torch.einsum('bij,bkj->bki', x, x[:1]); torch.einsum('bi,bij->bji', x[..., 0], x); torch.einsum('hnij,rjnhd->rinhd', p, torch.ones(3, 6, 8, 2, 5))
+    x.transpose(1, 2).expand(2, 8, 3)[:, :, None].contiguous(); torch.einsum('bij,bkj->kib', x, x).contiguous(); torch.einsum('bij,bkj->kib', x, x).permute(2, 1, 0).contiguous().view(2, 9)
     p[:, :1] * 2; p[:1] * 2; p[..., :1, :1].relu(); p[:, :1].relu(); x[:, :1].transpose(1, 2) + 1; x[:1, :1].relu() + y[:1, :1].mT[..., :1]; self.c(p[..., :1, :1]); self.c(p[:1]); p[:, :, :1].mean((2, 3), keepdim=True)
 """
 

@@ -202,6 +202,9 @@ def test_lines_of_statements_are_those_of_ast_throughout_the_standard_library(na
         ("import sys\nsetattr(sys.modules[__name__], 'N' + 'et', 1)", True),
         ("def __getattr__(name): return 1", True),
         (b"\xff", True),
+        ("other = 1  # no wörd of it", False),
+        ("class \uff2eet: pass  # Net, as Python reads it", True),
+        ("g\u00f6 = \uff45xec('N' + 'et = 1')", True),
     ],
 )
 def test_a_module_that_cannot_bind_a_name_is_told_by_its_text(tmp_path, text, may):

@@ -251,6 +251,8 @@ def _model(machine: Machine, name: str, arguments: Arguments) -> Value:
         undecided = several.undecided(machine, (*arguments.positional, *arguments.keywords.values()), None)
         if undecided is not None:
             return several.on_paths(machine, undecided, lambda: _model(machine, name, arguments))
+    if machine.is_recording:
+        arguments = several.left(machine, arguments)
     ways = several.ways(machine, name, arguments)
     if ways is not None:
         return _of_each(machine, name, *ways)

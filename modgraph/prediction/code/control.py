@@ -156,8 +156,9 @@ def _fork_if(machine: Machine, frame: Frame, node: nodes.If, value: Value) -> Ou
     reason = node_text.reason_of_test(machine, node.test, value)
     if machine.is_recording:
         text = node_text.condition_of(node.test)
-        assuming.assume(machine, frame, machine.state, text, True, value)
-        assuming.assume(machine, frame, other, text, False, value)
+        at = assuming.moment()
+        assuming.assume(machine, frame, machine.state, text, True, value, at=at)
+        assuming.assume(machine, frame, other, text, False, value, at=at)
 
     def otherwise() -> Outcome:
         following = nodes.following(node)

@@ -311,14 +311,14 @@ def _boolean(
     else:
         kept = [left if evaluate_part is None else _asked(machine, left)]
     truths: list[bool | None] = []
-    text = node_text.condition_of(node.left) if machine.is_recording else ""
+    text, at = node_text.condition_of(node.left) if machine.is_recording else "", assuming.moment()
 
     def stop() -> Value:
-        assuming.assume(machine, frame, machine.state, text, stops, left)
+        assuming.assume(machine, frame, machine.state, text, stops, left, at=at)
         return NONE
 
     def evaluate_right() -> Value:
-        assuming.assume(machine, frame, machine.state, text, not stops, left)
+        assuming.assume(machine, frame, machine.state, text, not stops, left, at=at)
         value = part(machine, frame, node.right)
         if evaluate_part is None:  # nobody asks here whether it is true
             return value
@@ -384,10 +384,10 @@ def _conditional(machine: Machine, frame: Frame, node: nodes.IfExp) -> Value:
     if truth is not None:
         return evaluate(machine, frame, node.body if truth else node.orelse)
     reason = node_text.reason_of_test(machine, node.test, value)
-    text = node_text.condition_of(node.test) if machine.is_recording else ""
+    text, at = node_text.condition_of(node.test) if machine.is_recording else "", assuming.moment()
 
     def arm(part: nodes.Expression, truth: bool) -> Value:
-        assuming.assume(machine, frame, machine.state, text, truth, value)
+        assuming.assume(machine, frame, machine.state, text, truth, value, at=at)
         return evaluate(machine, frame, part)
 
     return machine.fork([lambda: arm(node.body, True), lambda: arm(node.orelse, False)], reason)

@@ -192,6 +192,8 @@ def _immutable(value: Value) -> bool:
         return True
     if isinstance(value, FunctionValue):
         return value.closure is None
+    if isinstance(value, Choice) and value.when:  # an equal one may have come of another test
+        return False
     return isinstance(value, (TupleValue, Choice, PartialValue)) and all(map(_immutable, value.parts()))
 
 

@@ -163,6 +163,10 @@ class Choice(Value):
     def tests_of(self, place: int) -> Tests:
         return self.when[place] if place < len(self.when) else ()
 
+    def facts(self) -> tuple[Facts, ...]:
+        """Of all tests, in order: two choices that are equal may have come of two tests that read the same."""
+        return tuple(each.facts for tests in self.when for each in tests)
+
 
 @dataclass(slots=True, eq=False)
 class Constant(Value):

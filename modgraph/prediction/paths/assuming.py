@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache, reduce
@@ -33,18 +34,38 @@ _Of = tuple[tuple[str, Value, object], ...]
 """Of each name in a test: its value, and what else tells it from an earlier one."""
 
 
-def assume(machine: Machine, frame: Frame, state: State, text: str, truth: bool, value: Value | None = None) -> None:
+_moments = itertools.count()
+
+
+def moment() -> str:
+    """One test, made once: on each of the paths that part there, it has come out one way."""
+    return f"#{next(_moments)}"
+
+
+def assume(
+    machine: Machine,
+    frame: Frame,
+    state: State,
+    text: str,
+    truth: bool,
+    value: Value | None = None,
+    *,
+    at: str | None = None,
+) -> None:
     """On the path that this state is on, a test that cannot be decided comes out this way.
 
     Args:
         frame: the code in which it stands.
         value: what the test has given.
+        at: `moment()`, where the other path is told, too.
     """
     if not machine.is_recording:
         return
     _note(machine, text, truth)
     of = _asked_of(machine, frame, text)
     facts = _own_facts(machine, text, truth, of) | _facts_of_value(text, of, value, truth)
+    if at is not None:
+        facts |= {(at, truth)}
     asked = Assume(text, truth, machine.where, False, of, _is_later(machine, text, of), facts)
     state.events = Cell(state.events, asked)
 

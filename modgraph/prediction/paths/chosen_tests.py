@@ -50,6 +50,17 @@ def with_tests(found: Choice, given: tuple[Value, Value], paths: tuple[Tests, Te
     return replace(found, alternatives=alternatives, when=tuple(known.get(each, ()) for each in alternatives))
 
 
+def in_both(mine: Choice, other: Choice) -> Choice:
+    """Two that are equal, as one: of tests that read the same and are not, it is not known of which one it is."""
+    if mine.facts() == other.facts():
+        return mine
+    when = tuple(
+        tuple(replace(one, facts=one.facts & two.facts) for one, two in zip(tests, others, strict=True))
+        for tests, others in zip(mine.when, other.when, strict=True)
+    )
+    return replace(mine, when=when)
+
+
 def _each(value: Value) -> list[tuple[Value, Tests]]:
     if not isinstance(value, Choice):
         return [(value, ())]

@@ -12,7 +12,7 @@ from modgraph.prediction.domain.limits import MAX_COMPARED_OBJECTS
 from modgraph.prediction.domain.objects import HeapObject, Source
 from modgraph.prediction.domain.sizes import same_sizes
 from modgraph.prediction.domain.state import State
-from modgraph.prediction.domain.values import Address, TupleValue, Unknown, Value
+from modgraph.prediction.domain.values import Address, Choice, TupleValue, Unknown, Value
 
 
 def isomorphic(
@@ -75,6 +75,8 @@ def _same_value(mine: Value, other: Value, pending: list[tuple[Address, Address]
         # Objects made since the paths parted are compared where they stand.
         old = ({index for index in each.may_be if index < since} for each in (mine, other))
         return next(old) == next(old) and points_to.nowhere(mine) == points_to.nowhere(other)
+    if isinstance(mine, Choice) and isinstance(other, Choice):
+        return mine == other and (mine is other or mine.facts() == other.facts())
     return mine == other
 
 

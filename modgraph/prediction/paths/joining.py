@@ -245,6 +245,8 @@ class Joiner:
             items = tuple(map(self.either_way, mine.items, other.items))
             is_same = all(new is old for new, old in zip(items, mine.items, strict=True))
             return mine if is_same else TupleValue(items, mine.cls)
+        if isinstance(mine, Choice) and isinstance(other, Choice):
+            return chosen_tests.in_both(mine, other)
         if not isinstance(mine, Address) or not isinstance(other, Address) or mine.handed == other.handed:
             return mine
         ways = (mine.way, other.way)

@@ -27,6 +27,7 @@ from modgraph.prediction.domain.values import (
     Value,
     remaining,
 )
+from modgraph.prediction.paths import assuming
 
 ResultType = TypeVar("ResultType", bound="Value | None")
 
@@ -69,6 +70,17 @@ def ways(machine: Machine, name: str, arguments: Arguments) -> tuple[Choice, lis
         if changed or has_iterator(machine, value):
             return value, [_with(arguments, place, each) for each in value.alternatives]
     return None
+
+
+def left(machine: Machine, arguments: Arguments) -> Arguments:
+    """The arguments, where only one alternative of a choice may be there on the path that is run: with that one."""
+    given: list[tuple[int | str, Value]] = [*enumerate(arguments.positional), *arguments.keywords.items()]
+    for place, value in given:
+        if type(value) is Choice and value.when:
+            places = assuming.possible(machine, value)
+            if len(places) == 1:
+                arguments = _with(arguments, place, value.alternatives[places[0]])
+    return arguments
 
 
 def first_choice(arguments: Arguments) -> tuple[Choice, list[Arguments]] | None:

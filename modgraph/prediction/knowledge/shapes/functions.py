@@ -102,12 +102,7 @@ def attention_of_heads(arguments: Arguments, machine: Machine) -> Value:
 @models("torch.einsum")
 def einstein_sum(arguments: Arguments, machine: Machine) -> Value:
     """Of operands in a row, or in one list; numbers of the dimensions may stand behind each instead of an equation."""
-    equation, operands = arguments.get(0, "equation", NONE), list(arguments.positional[1:])
-    if fitting.tensor(machine, equation) is not fitting.NOT_KNOWN:
-        equation, operands = _with_letters(machine, arguments.positional)
-    if len(operands) == 1 and fitting.tensor(machine, operands[0]) is fitting.NOT_KNOWN:
-        listed = machine.iterate(operands[0])
-        operands = listed if isinstance(listed, list) else []
+    equation, operands = operands_of_sum(arguments, machine)
     tensors = [fitting.tensor(machine, each) for each in operands]
     if not isinstance(equation, Constant) or not isinstance(equation.value, str) or not operands:
         return fitting.result(machine, arguments, None, None)
@@ -118,6 +113,17 @@ def einstein_sum(arguments: Arguments, machine: Machine) -> Value:
     if len(operands) == 1 and not arithmetic.sums(equation.value):
         share(machine, found, operands[0])  # its dimensions in another order, or a diagonal
     return found
+
+
+def operands_of_sum(arguments: Arguments, machine: Machine) -> tuple[Value, list[Value]]:
+    """The equation of `einsum`, and its operands, however both are given."""
+    equation, operands = arguments.get(0, "equation", NONE), list(arguments.positional[1:])
+    if fitting.tensor(machine, equation) is not fitting.NOT_KNOWN:
+        equation, operands = _with_letters(machine, arguments.positional)
+    if len(operands) == 1 and fitting.tensor(machine, operands[0]) is fitting.NOT_KNOWN:
+        listed = machine.iterate(operands[0])
+        operands = listed if isinstance(listed, list) else []
+    return equation, operands
 
 
 def _with_letters(machine: Machine, given: Sequence[Value]) -> tuple[Value, list[Value]]:

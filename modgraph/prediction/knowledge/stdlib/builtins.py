@@ -13,7 +13,7 @@ from modgraph.names import last_name
 from modgraph.prediction.code import file_effects
 from modgraph.prediction.domain import points_to, sizes
 from modgraph.prediction.domain.calling import Arguments
-from modgraph.prediction.domain.limits import MAX_LOOP_ITERATIONS, MAX_VALUE_SIZE
+from modgraph.prediction.domain.limits import MAX_ALTERNATIVES, MAX_LOOP_ITERATIONS, MAX_VALUE_SIZE
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import (
     DictObject,
@@ -411,7 +411,10 @@ def extreme(arguments: Arguments, machine: Machine) -> Value:
             best = pick(range(len(items)), key=lambda i: known[i][0])  # type: ignore[index]
     except sorting.NoOrderError:
         sorting.go_on(machine, keys)
-        return points_to.read(machine, number_unknown(machine, f"{name} of something not known", *items), items)
+        reason = f"{name} of something not known"
+        if any(isinstance(each, Unknown) for each in items) or len(items) > MAX_ALTERNATIVES:
+            return points_to.read(machine, number_unknown(machine, reason, *items), items)
+        return machine.choice(items, reason)
     except TypeError as error:
         raise machine.raises("TypeError", str(error)) from None
     if not in_any_order:

@@ -14,7 +14,7 @@ from modgraph.prediction.domain.assumed import PLACED
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.limits import MAX_VALUE_SIZE
 from modgraph.prediction.domain.machine import Machine
-from modgraph.prediction.domain.objects import BELOW, GIVEN, LEAF, OF_LEAF, ListObject, TensorObject
+from modgraph.prediction.domain.objects import BELOW, GIVEN, LEAF, MAY_BE, OF_LEAF, ListObject, TensorObject
 from modgraph.prediction.domain.registry import models
 from modgraph.prediction.domain.sizes import is_one
 from modgraph.prediction.domain.values import (
@@ -243,12 +243,19 @@ def duplicate(arguments: Arguments, machine: Machine) -> Value:
         return made(machine, source.shape, source.dtype, source.elements, device=source.device, requires_grad=False)
     is_plain = "memory_format" not in arguments.keywords
     if arguments.function.endswith("contiguous"):
-        is_there = not source.memory if layout.steps_of(source) is None else layout.is_row_by_row(source)
-        if is_plain and is_there:  # a view may not be: then it is copied
+        if is_plain and _is_there(source):
             return arguments.positional[0]
         found = like(machine, source, source.shape, source.elements)
         return layout.set_anew(machine, found) if is_plain else found
     return like(machine, source, source.shape, source.elements)
+
+
+def _is_there(source: TensorObject) -> bool:
+    """`contiguous` gives the tensor itself. Where it is not known how that lies, what is given lies row by row all the
+    same, so it is told as another one that may be it; of a shape that is not known, views alone are."""
+    if layout.steps_of(source) is not None:
+        return layout.is_row_by_row(source)
+    return (source.shape is None or None in source.shape) and not source.memory and MAY_BE not in source.attributes
 
 
 @models(f"{TENSOR}.cpu", f"{TENSOR}.cuda", f"{TENSOR}.pin_memory")

@@ -238,26 +238,3 @@ lies(_heads, f"{FUNCTIONAL}.scaled_dot_product_attention", "torch._C._nn.scaled_
 def of_heads(arguments: Arguments, machine: Machine, found: Value) -> None:
     for each in found.items if isinstance(found, TupleValue) else ():
         layout.set_anew(machine, each)
-
-
-def _summed(arguments: Arguments, machine: Machine, made: TensorObject) -> Steps | None:
-    """Of a product over letters of two operands: those of both lie outermost, then those of the first. Where
-    those of the second come before, it depends on the version of torch."""
-    equation = arguments.get(0, "equation", NONE)
-    text = equation.value.replace(" ", "") if isinstance(equation, Constant) and isinstance(equation.value, str) else ""
-    parts, _, result = text.partition("->")
-    first, _, second = parts.partition(",")
-    plain = all(part.isalpha() and len(set(part)) == len(part) for part in (first, second, result))
-    if not plain or len(arguments.positional) != 3 or made.shape is None or None in made.shape:
-        return None
-    sizes = [size for size in made.shape if size is not None]
-    is_product = set(first + second) - set(result) == set(first) & set(second) - set(result) != set()
-    if not is_product or len(sizes) != len(result) or any(same(size, 1) for size in sizes):
-        return None
-    shared = [at for at, letter in enumerate(result) if letter in first and letter in second]
-    alone = [at for at in range(len(result)) if at not in shared]
-    left, right = [at for at in alone if result[at] in first], [at for at in alone if result[at] in second]
-    return None if left and right and right[0] < left[0] else layout.dense(sizes, [*shared, *left, *right][::-1])
-
-
-lies(_summed, "torch.einsum")

@@ -87,11 +87,6 @@ def dtype_part(arguments: Arguments, machine: Machine) -> Value:
     return Constant(value.name.startswith("complex") if is_complex else "float" in value.name)
 
 
-@models("torch.finfo", "torch.iinfo")
-def limits(arguments: Arguments, machine: Machine) -> Value:
-    return Unknown("the limits of a dtype are not interpreted", machine.where, inert=True)
-
-
 # ---- the machine -----------------------------------------------------------------------------------------------------
 
 
