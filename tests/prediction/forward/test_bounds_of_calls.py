@@ -61,7 +61,7 @@ OPEN = {
 CLOSED = {
     "break": ("", "for _ in range(3):\n    x = self.step(x)\n    if x.sum() > 0:\n        break\nreturn x", "≤ 3"),
     "flag": (", twice=False", "x = self.step(x)\nif twice:\n    x = self.step(x)\nreturn x", "≤ 2"),
-    "known": ("", "for _ in range(4):\n    x = self.step(x)\nreturn x", "4"),
+    "known": ("", "for _ in range(3):\n    x = self.step(x)\nreturn x", "3"),
 }
 
 
