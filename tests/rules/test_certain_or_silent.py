@@ -105,6 +105,32 @@ class Net(nn.Module):
     assert found == expected
 
 
+NAMES = [("act", False), ("act_fn", False), ("activation2", False), ("Nonlinearity", False)]
+NAMES += [("factor", True), ("block", True), ("norm", True), ("contract", True)]
+
+
+@pytest.mark.parametrize(("name", "is_found"), NAMES)
+def test_an_activation_that_is_made_before_is_one_for_all_layers(name: str, is_found: bool, tmp_path: Path) -> None:
+    mark = "  # <-- MG105" if is_found else ""
+    text = f"""\
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self, depth):
+        super().__init__()
+        {name} = nn.PReLU(8)
+        self.body = nn.Sequential({name})
+        for _ in range(depth):
+            self.body.append(nn.Linear(8, 8))
+            self.body.append({name}){mark}
+        self.rest = nn.Sequential(*[{name}] * depth){mark}
+        self.pairs = nn.Sequential(*[{name}, nn.Linear(8, 8)] * depth)  # <-- MG105
+        self.fresh = nn.Sequential(*[nn.PReLU(8)] * depth)  # <-- MG105
+"""
+    found, expected = compared(text, tmp_path, "MG105")
+    assert found == expected
+
+
 # ---- MG101: registered through what came in as an argument -----------------------------------------------------------
 
 ATTACHED = [
