@@ -194,6 +194,35 @@ def _hyena(file: Path, _: int) -> str:
     return "three sines between the layers have one frequency, which is learnt"
 
 
+def _comma(file: Path, line: int) -> str:
+    class Module(nn.Module):
+        transposed = True
+
+    names = definitions(file, SequenceModule=Module, LinearActivation=nn.Identity)
+    made = names["DownPool2d"](4, 4)
+    return raised(lambda: made(torch.zeros(1, 4, 4, 4)), line, "pool.py")
+
+
+def _time_mixer(file: Path, _: int) -> str:
+    model = definitions(file)["Model"]
+    sizes = {"enc_in": 2, "down_sampling_window": 2, "down_sampling_layers": 1, "down_sampling_method": "conv"}
+    plain = SimpleNamespace(configs=SimpleNamespace(**sizes))
+    first, second = (model._Model__multi_scale_process_inputs(plain, torch.ones(1, 8, 2), None) for _ in range(2))
+    assert not torch.equal(first[0][-1], second[0][-1])
+    return "two calls with one input give different results: the convolution is made in between"
+
+
+def _muse(file: Path, _: int) -> str:
+    model = definitions(file)["MUSEAttention"](8, 8, 8, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
+    given = model.dy_paras
+    model(*[torch.ones(1, 3, 8)] * 3).sum().backward()
+    assert any(given is each for each in optimizer.param_groups[0]["params"])
+    assert given is not model.dy_paras
+    assert given.grad is None
+    return "dy_paras is another Parameter after forward, and the optimizer's has no gradient"
+
+
 TIDE = {73: ("encoders", "long_term_forecast"), 75: ("decoders", "long_term_forecast")}
 TIDE |= {79: ("decoders", "imputation"), 83: ("decoders", "anomaly_detection")}
 ENCODERS = {91: ("AE_rf", "w"), 92: ("AE_rf", "b"), 121: ("AE_EGNN", "w"), 122: ("AE_EGNN", "b")}
@@ -201,6 +230,7 @@ SHOWN: dict[tuple[str, str], Callable[[Path, int], str]] = {
     ("CoinCheung/BiSeNet", "old/loss.py:33"): _focal,
     ("DengPingFan/PraNet", "lib/ResNet.py:132"): _pranet,
     ("HazyResearch/safari", "src/models/sequence/hyena.py:167"): _hyena,
+    ("HazyResearch/safari", "src/models/sequence/pool.py:335"): _comma,
     ("HazyResearch/safari", "standalone_hyena.py:156"): _hyena,
     ("cure-lab/LTSF-Linear", "FEDformer/layers/SelfAttention_Family.py:50"): _sparse,
     ("facebookresearch/fairseq", "examples/speech_recognition/models/w2l_conv_glu_enc.py:103"): _dropouts,
@@ -210,9 +240,12 @@ SHOWN: dict[tuple[str, str], Callable[[Path, int], str]] = {
     ("shanglianlm0525/PyTorch-Networks", "InstanceSegmentation/PolarMask.py:91"): _polar,
     ("shanglianlm0525/PyTorch-Networks", "Lightweight/MixNet.py:41"): _mixnet,
     ("state-spaces/s4", "src/models/baselines/nrde.py:184"): _nrde,
+    ("state-spaces/s4", "src/models/sequence/modules/pool.py:329"): _comma,
+    ("thuml/Time-Series-Library", "models/TimeMixer.py:296"): _time_mixer,
     **{("thuml/Time-Series-Library", f"models/TiDE.py:{line}"): _tide(*each) for line, each in TIDE.items()},
     **{("vgsatorras/egnn", f"models/ae.py:{line}"): _auto_encoder(*each) for line, each in ENCODERS.items()},
     ("vgsatorras/egnn", "models/gcl.py:186"): _coords_range,
+    ("xmu-xiaoma666/External-Attention-pytorch", "model/attention/MUSEAttention.py:95"): _muse,
     ("xmu-xiaoma666/External-Attention-pytorch", "model/attention/PSA.py:14"): _psa("convs"),
     ("xmu-xiaoma666/External-Attention-pytorch", "model/attention/PSA.py:18"): _psa("se_blocks"),
     ("xmu-xiaoma666/External-Attention-pytorch", "model/mlp/mlp_mixer.py:49"): _mixer,
