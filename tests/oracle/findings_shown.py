@@ -223,6 +223,15 @@ def _muse(file: Path, _: int) -> str:
     return "dy_paras is another Parameter after forward, and the optimizer's has no gradient"
 
 
+def _extractor(file: Path, _: int) -> str:
+    reader = SimpleNamespace(max_chunk=1)
+    names = definitions(file, HubertFeatureReader=lambda *_: reader, ApplyKmeans=lambda _: None)
+    made = names["HubertUnitExtractor"](SimpleNamespace(hubert_ckpt_path="", hubert_layer=0, hubert_km_path=""))
+    told = raised(lambda: made(torch.zeros(1, 0)))
+    assert "hooks" in told
+    return told
+
+
 TIDE = {73: ("encoders", "long_term_forecast"), 75: ("decoders", "long_term_forecast")}
 TIDE |= {79: ("decoders", "imputation"), 83: ("decoders", "anomaly_detection")}
 ENCODERS = {91: ("AE_rf", "w"), 92: ("AE_rf", "b"), 121: ("AE_EGNN", "w"), 122: ("AE_EGNN", "b")}
@@ -234,6 +243,7 @@ SHOWN: dict[tuple[str, str], Callable[[Path, int], str]] = {
     ("HazyResearch/safari", "standalone_hyena.py:156"): _hyena,
     ("cure-lab/LTSF-Linear", "FEDformer/layers/SelfAttention_Family.py:50"): _sparse,
     ("facebookresearch/fairseq", "examples/speech_recognition/models/w2l_conv_glu_enc.py:103"): _dropouts,
+    ("facebookresearch/fairseq", "examples/speech_to_speech/benchmarking/core.py:226"): _extractor,
     ("facebookresearch/fairseq", "tests/test_average_checkpoints.py:31"): _average,
     ("jfzhang95/pytorch-deeplab-xception", "doc/deeplab_xception.py:12"): _separable,
     ("pytorch/examples", "mnist_forward_forward/main.py:38"): _forward_forward,

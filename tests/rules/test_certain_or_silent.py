@@ -619,3 +619,47 @@ class Net(nn.Module):
             getattr(net, name)(torch.ones(1, 1, 4, 4))
     net(torch.ones(1))
     net.fourth(torch.ones(1))
+
+
+# ---- MG108: a constructor that is forgotten, of a base of the file ---------------------------------------------------
+
+BASES = [
+    ("def __init__(self): super().__init__()", "self.reader = Reader(args)", True),
+    ("def __init__(self): nn.Module.__init__(self)", "self.reader = Reader(args)", True),
+    ("def describe(self): return 1", "self.reader = Reader(args)", True),
+    ("def start(self): nn.Module.__init__(self)", "self.start(); self.reader = Reader(args)", False),
+    ("def __call__(self, x): return self.forward(x)", "self.reader = Reader(args)", False),
+    ("def __new__(cls, *args): return super().__new__(cls)", "self.reader = Reader(args)", False),
+    ("def __init__(self): super().__init__()", "super().__init__(); self.reader = Reader(args)", False),
+    ("def __init__(self): super().__init__()", "start(self); self.reader = Reader(args)", False),
+]
+
+
+@pytest.mark.parametrize(("base", "constructor", "is_found"), BASES)
+def test_a_constructor_that_is_forgotten_below_a_base_of_the_file(
+    base: str, constructor: str, is_found: bool, tmp_path: Path
+) -> None:
+    text = f"""\
+from torch import nn
+from elsewhere import Reader, start
+
+class Base(nn.Module):
+    {base}
+
+class Middle(Base):
+    pass
+
+class Net(Middle):
+    def __init__(self, args):{"  # <-- MG108" if is_found else ""}
+        {constructor}
+
+    def forward(self, x):
+        return self.reader(x)
+"""
+    found, expected = compared(text, tmp_path, "MG108")
+    assert found == expected
+    if is_found:
+        names: dict[str, Any] = {"__name__": "net"}
+        exec(text.replace("from elsewhere import Reader, start", "Reader = lambda _: abs"), names)
+        with pytest.raises(AttributeError):
+            names["Net"](1)(2)
