@@ -1,4 +1,4 @@
-"""MG104: a layer with parameters, or a dropout, that is made anew in each forward pass."""
+"""MG104: a layer with parameters, a dropout or a Parameter that is made anew in each forward pass."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from modgraph.rules.subject import Subject
 from modgraph.source import module_classes, torch_names
 from modgraph.source.dotted_names import dotted
 
+_PARAMETERS = ("torch.nn.Parameter", "torch.nn.parameter.Parameter")
+
 
 def find(subject: Subject) -> Iterator[Found]:
     if "forward" not in subject.facts.methods:
@@ -20,6 +22,7 @@ def find(subject: Subject) -> Iterator[Found]:
     for method in subject.facts.reached("forward"):
         if method.name == "__init__":
             continue
+        yield from _parameters_made_again(subject, method)
         for made, name in (*_made_and_called(subject, method), *_made_and_kept(subject, method)):
             if _is_meant(method, made) or not subject.is_module:
                 continue
@@ -69,14 +72,17 @@ def _made_and_called(subject: Subject, method: Method) -> Iterator[tuple[ast.Cal
             inner = _on_device(made)
             if inner is not None and _may_learn(subject, method, inner):
                 yield inner, None
-        elif isinstance(made, ast.Name) and made.id not in told and len(method.values.get(made.id, [])) == 1:
-            value = method.values[made.id][0]
-            inner = _on_device(value) if isinstance(value, ast.Call) else None
-            if inner is None or not _may_learn(subject, method, inner):
+        elif isinstance(made, ast.Name) and made.id not in told and made.id in method.values:
+            values = [_on_device(each) if isinstance(each, ast.Call) else None for each in method.values[made.id]]
+            learning = [each for each in values if each is not None and _may_learn(subject, method, each)]
+            if not learning or not _is_only_called(method, made.id, len(values)):
                 continue
-            if _is_only_called(method, made.id):
+            # In one arm of a test it may be a pooling, in another one a layer.
+            if len(values) == 1 or all(
+                each is not None and subject.reads.is_module_class(each.func) for each in values
+            ):
                 told.add(made.id)
-                yield inner, made.id
+                yield from ((each, made.id) for each in learning)
 
 
 def _made_and_kept(subject: Subject, method: Method) -> Iterator[tuple[ast.Call, str | None]]:
@@ -112,10 +118,42 @@ def _on_device(call: ast.Call) -> ast.Call | None:
     return call
 
 
-def _is_only_called(method: Method, name: str) -> bool:
+def _is_only_called(method: Method, name: str, stores: int) -> bool:
     """No weights are put into it and nobody else is given it."""
     called = method.called.get(name, 0)
-    return bool(called) and method.names.get(name, 0) == called + 1
+    return bool(called) and method.names.get(name, 0) == called + stores
+
+
+def _parameters_made_again(subject: Subject, method: Method) -> Iterator[Found]:
+    """`self.scale = nn.Parameter(...)` in each `forward`, of what the constructor has made a Parameter."""
+    facts = subject.facts
+    for store in facts.stores if method.name == "forward" else ():
+        made = _parameter(subject, store.value) if store.method is method else None
+        if made is None or not is_unconditional(method, store.statement) or _is_meant(method, store.statement):
+            continue
+        if any(each.lineno < store.statement.lineno for each in method.returns):
+            continue
+        before = [
+            _parameter(subject, each.value) for each in facts.stores_of(store.name) if each.method.name == "__init__"
+        ]
+        if not before or not all(each is not None and _is_trained(each) for each in (*before, made)):
+            continue
+        if subject.is_module:
+            yield Found(
+                store.statement,
+                f"`self.{store.name}` is made anew in each call: an optimizer goes on with the Parameter of the "
+                "constructor, and this one is never trained; give the result a local name",
+                store.name,
+            )
+
+
+def _parameter(subject: Subject, value: ast.expr | None) -> ast.Call | None:
+    is_call = isinstance(value, ast.Call) and subject.reads.path_of(value.func) in _PARAMETERS
+    return value if is_call else None  # type: ignore[return-value]
+
+
+def _is_trained(made: ast.Call) -> bool:
+    return len(made.args) < 2 and all(each.arg == "data" for each in made.keywords)
 
 
 def _is_meant(method: Method, node: ast.AST) -> bool:
@@ -136,10 +174,11 @@ RULE = Rule(
     code="MG104",
     name="stateful-module-in-forward",
     severity="warning",
-    summary="A layer with parameters, or a dropout, is made anew in each forward pass.",
+    summary="A layer with parameters, a dropout, or a Parameter of the constructor is made anew in each forward pass.",
     why="""\
 A layer that `forward` makes has fresh random weights in each call, belongs to no optimizer and to no checkpoint, and
-stands on the CPU whatever `to()` was told. A `Dropout` made there is always in training mode. Nothing is raised.
+stands on the CPU whatever `to()` was told. A `Dropout` made there is always in training mode. A Parameter that takes
+the place of the constructor's is not the one that an optimizer was given. Nothing is raised.
 
 Make it in `__init__`; for dropout, `F.dropout(x, p, training=self.training)` does as well. Activations, poolings and
 losses without weights lose nothing and are not reported.
@@ -172,6 +211,22 @@ class Net(nn.Module):
         return nn.Dropout(0.5)(x)
 """,
             (8,),
+        ),
+        Invalid(
+            """\
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.shares = nn.Parameter(torch.ones(3))
+
+    def forward(self, x):
+        self.shares = nn.Parameter(self.shares.softmax(-1))
+        return x * self.shares
+""",
+            (10,),
         ),
         Invalid(
             """\

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from modgraph.findings import Fix
@@ -16,6 +17,8 @@ from modgraph.rules.subject import Subject
 _MEANT = ("shared", "share", "sharing", "tied", "tie_", "recurren", "universal", "same")
 _APART = ("individual", "independent", "separate", "untied", "unshared", "distinct")
 """Words of an option that decides whether each place has a module of its own."""
+_FUNCTIONS = frozenset(("act", "acts", "actfn", "activation", "activations", "nonlin", "nonlinear", "nonlinearity"))
+"""Words of the name of an activation: made before and put between layers, it is a function, even if it learns."""
 
 
 def find(subject: Subject) -> Iterator[Found]:
@@ -94,6 +97,8 @@ def _repeated(subject: Subject, method: Method, elements: list[ast.expr], times:
     if not flags.is_count(subject, method, times):
         return None
     for element in elements:
+        if _is_function(element):
+            continue
         made = subject.reads.made(_by_default(method, element), method)
         if not made or not all(subject.reads.is_module_class(each.func) for each in made):
             continue
@@ -102,6 +107,10 @@ def _repeated(subject: Subject, method: Method, elements: list[ast.expr], times:
         if all(learns(subject.reads, each) for each in made):
             return ast.unparse(made[0].func)
     return None
+
+
+def _is_function(element: ast.expr) -> bool:
+    return isinstance(element, ast.Name) and not _FUNCTIONS.isdisjoint(re.split(r"[_\d]+", element.id.lower()))
 
 
 def _by_default(method: Method, element: ast.expr) -> ast.expr:
@@ -227,7 +236,8 @@ parameters of one block; `parameters()` gives them once. `[block for _ in range(
 block, come to the same. Nothing is raised.
 
 Write a comprehension, `[Block() for _ in range(12)]`. Where the sharing is meant, as in a recurrent stack, call the
-one module in a loop, or give it a name that says so (`shared_block`). Modules without parameters are not reported.
+one module in a loop, or give it a name that says so (`shared_block`). Modules without parameters are not reported, nor
+is one that was made before under the name of an activation (`act`), as one for all layers is usual there.
 """,
     find=find,
     invalid=(
@@ -343,6 +353,21 @@ class Net(nn.Module):
         self.body = nn.Sequential(*[shared_block] * depth)
 """,
             "the name says that it is meant",
+        ),
+        Valid(
+            """\
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self, depth):
+        super().__init__()
+        act = nn.PReLU(8)
+        self.body = nn.Sequential(nn.Linear(8, 8), act)
+        for _ in range(depth):
+            self.body.append(nn.Linear(8, 8))
+            self.body.append(act)
+""",
+            "one activation for all layers, made before under a name that says what it is",
         ),
         Valid(
             """\

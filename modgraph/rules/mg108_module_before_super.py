@@ -84,7 +84,30 @@ def _is_called_in_vain(subject: Subject, init: Method) -> bool:
         return False
     if "__call__" in facts.methods or subject.file.bases.get(facts.node.name) or subject.is_local:
         return False
-    return _is_plain_module(subject) and not any("hooks" in name for name in facts.stored) and not init.functions
+    is_of_module = _is_plain_module(subject) or _is_of_the_file(subject)
+    return is_of_module and not any("hooks" in name for name in facts.stored) and not init.functions
+
+
+def _is_of_the_file(subject: Subject) -> bool:
+    """It derives from `nn.Module` by classes of the file alone, each with one base; none sets an object up."""
+    classes = {each.name: each for each in subject.file.tree.body if isinstance(each, ast.ClassDef)}
+    node = subject.facts.node
+    for _ in classes:
+        if len(node.bases) != 1 or node.keywords or node.decorator_list:
+            return False
+        if subject.reads.torch_class(node.bases[0]) == "Module":
+            return True
+        base = node.bases[0]
+        if not isinstance(base, ast.Name) or base.id not in classes or base.id in subject.file.summary.aliases:
+            return False
+        node = classes[base.id]
+        text = ast.unparse(node)
+        if "hooks" in text or any(name in text for name in _SETTING_UP):
+            return False
+    return False
+
+
+_SETTING_UP = ("__call__", "__new__", "__setattr__", "__getattr__", "__init_subclass__", "__dict__")
 
 
 def _is_to_be_written(method: Method) -> bool:
@@ -234,7 +257,8 @@ RULE = Rule(
 one raises "cannot assign module before Module.__init__() call". A second call makes them anew: what was registered
 between the two is lost without a word.
 
-Where nothing is registered, the object is built, and raises an AttributeError as soon as it is called.
+Where nothing is registered, the object is built, and raises an AttributeError as soon as it is called. That is said of
+a class whose base is `nn.Module`, or a class of the same file.
 `super(nn.Module, self)` begins behind `nn.Module`, and `super(Other, self)` raises a TypeError in a class that does not
 derive from `Other`.
 

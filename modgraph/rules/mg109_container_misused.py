@@ -23,6 +23,7 @@ def find(subject: Subject) -> Iterator[Found]:
         if message is not None and not expects_error(method, call):
             yield Found(call, message)
     yield from _called(subject)
+    yield from _called_plain(subject)
     yield from _added(subject)
 
 
@@ -144,6 +145,31 @@ def _called(subject: Subject) -> Iterator[Found]:
             yield Found(call, f"`self.{name}` is an nn.{kind}, which cannot be called; call its elements", name)
 
 
+def _called_plain(subject: Subject) -> Iterator[Found]:
+    """`self.pool(x)`, where that certainly is a tuple, for a comma behind its module, or another plain container."""
+    facts = subject.facts
+    for name in sorted(facts.stored.keys() - set(facts.methods)):
+        stores = facts.stores_of(name)
+        if not all(_is_plain(subject, each) for each in stores):
+            continue
+        for method, call in facts.calls_of(name):
+            if attribute_of(call.func, method.receiver) != name or not subject.is_module or expects_error(method, call):
+                continue
+            value, line = stores[0].value, stores[0].statement.lineno
+            kind = type(value).__name__.lower()
+            why = " for the comma at the end" if isinstance(value, ast.Tuple) and len(value.elts) == 1 else ""
+            yield Found(call, f"`self.{name}` is a {kind}{why} (line {line}), which cannot be called", name)
+
+
+def _is_plain(subject: Subject, store: Store) -> bool:
+    """A tuple, list or dict that stands there, with a module in it."""
+    value = store.value
+    elements = value.values if isinstance(value, ast.Dict) else getattr(value, "elts", [])
+    if not isinstance(value, (ast.Tuple, ast.List, ast.Dict)) or isinstance(store.statement, ast.AugAssign):
+        return False
+    return any(isinstance(each, ast.Call) and subject.reads.is_module_class(each.func) for each in elements)
+
+
 def _is_always_come_to(method: Method, call: ast.Call) -> bool:
     """`forward` comes to it on all ways: nothing returns before."""
     returns_before = any(each.lineno < call.lineno for each in method.returns)
@@ -168,7 +194,8 @@ RULE = Rule(
     why="""\
 `nn.Sequential` takes modules as its arguments, `nn.ModuleList` and `nn.ModuleDict` one list or dict of them;
 functions, classes, nested lists and keys that are no strings raise a TypeError. A ModuleList or ModuleDict has no
-`forward`: calling it raises a NotImplementedError.
+`forward`: calling it raises a NotImplementedError. A tuple, list or dict of modules cannot be called either, and a
+comma at the end of the line makes a tuple.
 """,
     find=find,
     invalid=(
@@ -200,6 +227,20 @@ class Net(nn.Module):
 
     def forward(self, x):
         return self.layers(x)
+""",
+            (9,),
+        ),
+        Invalid(
+            """\
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.pool = nn.AvgPool2d(2),
+
+    def forward(self, x):
+        return self.pool(x)
 """,
             (9,),
         ),

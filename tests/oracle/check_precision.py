@@ -3,7 +3,8 @@
     python tests/oracle/check_precision.py FOLDER
 
 FOLDER holds a clone of each repository of `check_repositories.txt`, at its commit, as `owner+name`. Nothing of them is run.
-It prints a row for each rule, the findings that nobody has judged, and those that were judged and are no longer found.
+It prints a row for each rule, the findings that nobody has judged, those that were judged and are no longer found, and those
+of which the second judgement (`check_findings_again.txt`, made of what findings_shown.py shows) says otherwise.
 """
 
 from __future__ import annotations
@@ -35,10 +36,10 @@ def repositories() -> list[str]:
     return [line.split()[0] for line in lines if line and not line.startswith("#")]
 
 
-def judged() -> dict[Place, str]:
+def judged(name: str = "check_findings.txt") -> dict[Place, str]:
     """What was judged of each finding."""
     found: dict[Place, str] = {}
-    for line in (HERE / "check_findings.txt").read_text(encoding="utf-8").splitlines():
+    for line in (HERE / name).read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
             repository, place, code, verdict, _ = line.split(maxsplit=4)
             file, _, number = place.rpartition(":")
@@ -74,14 +75,21 @@ def main() -> None:
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     places, files, number = found_in(Path(sys.argv[1]))
-    verdicts = judged()
+    verdicts, again = judged(), judged("check_findings_again.txt")
     print(f"{number} repositories, {files:,} files\n\n{table(places, verdicts)}")
+    print(f"\nthe second judgement:\n\n{table(places, again)}")
     for place in places:
         if place not in verdicts:
             print(f"not judged: {place.repository} {place.file}:{place.line} {place.code}")
     for place in verdicts:
         if place not in places:
             print(f"judged, and not found: {place.repository} {place.file}:{place.line} {place.code}")
+    for place in sorted(set(verdicts) | set(again)):
+        if verdicts.get(place) != again.get(place):
+            print(
+                f"judged otherwise: {place.repository} {place.file}:{place.line} {place.code}: "
+                f"{verdicts.get(place, 'not judged')}, and then {again.get(place, 'not judged')}"
+            )
 
 
 if __name__ == "__main__":

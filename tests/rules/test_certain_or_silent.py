@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
+import torch
 
 from modgraph.rules.check import check_text
 from modgraph.rules.names import Project
@@ -22,6 +24,13 @@ def compared(text: str, folder: Path, *codes: str) -> tuple[list[tuple[int, str]
     found = check_text(text, "net.py", str(folder / "net.py"), selected(codes), Project())
     marks = ((number, _EXPECTED.search(line)) for number, line in enumerate(text.splitlines(), 1))
     return [(each.line, each.code) for each in found], [(number, mark[1]) for number, mark in marks if mark]
+
+
+def built(text: str) -> torch.nn.Module:
+    """The class of a text, as torch makes it."""
+    names: dict[str, Any] = {"__name__": "net"}
+    exec(text, names)
+    return names["Net"]()  # type: ignore[no-any-return]
 
 
 # ---- MG105: a number of times, or a question -------------------------------------------------------------------------
@@ -100,6 +109,32 @@ class Net(nn.Module):
             {first}
         else:
             {second}
+"""
+    found, expected = compared(text, tmp_path, "MG105")
+    assert found == expected
+
+
+NAMES = [("act", False), ("act_fn", False), ("activation2", False), ("Nonlinearity", False)]
+NAMES += [("factor", True), ("block", True), ("norm", True), ("contract", True)]
+
+
+@pytest.mark.parametrize(("name", "is_found"), NAMES)
+def test_an_activation_that_is_made_before_is_one_for_all_layers(name: str, is_found: bool, tmp_path: Path) -> None:
+    mark = "  # <-- MG105" if is_found else ""
+    text = f"""\
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self, depth):
+        super().__init__()
+        {name} = nn.PReLU(8)
+        self.body = nn.Sequential({name})
+        for _ in range(depth):
+            self.body.append(nn.Linear(8, 8))
+            self.body.append({name}){mark}
+        self.rest = nn.Sequential(*[{name}] * depth){mark}
+        self.pairs = nn.Sequential(*[{name}, nn.Linear(8, 8)] * depth)  # <-- MG105
+        self.fresh = nn.Sequential(*[nn.PReLU(8)] * depth)  # <-- MG105
 """
     found, expected = compared(text, tmp_path, "MG105")
     assert found == expected
@@ -467,3 +502,164 @@ class Net(nn.Module):
 """
     found, expected = compared(text, tmp_path, "MG104")
     assert found == expected
+
+
+ARMS = [
+    ("nn.MaxPool1d(2)", "nn.Conv1d(3, 3, 3)", "pool(x)", True),
+    ("nn.BatchNorm1d(3)", "nn.Conv1d(3, 3, 3)", "pool(x)", True),
+    ("nn.MaxPool1d(2)", "nn.AvgPool1d(2)", "pool(x)", False),
+    ("self.pool", "nn.Conv1d(3, 3, 3)", "pool(x)", False),
+    ("nn.MaxPool1d(2)", "nn.Conv1d(3, 3, 3)", "self.put(pool)(x)", False),  # weights may be put into it
+]
+
+
+@pytest.mark.parametrize(("first", "second", "use", "is_found"), ARMS)
+def test_a_layer_of_one_arm_is_made_in_each_call(
+    first: str, second: str, use: str, is_found: bool, tmp_path: Path
+) -> None:
+    learns = ("Conv1d", "BatchNorm1d")
+    marks = ["  # <-- MG104" if is_found and any(word in made for word in learns) else "" for made in (first, second)]
+    text = f"""\
+from torch import nn
+
+class Net(nn.Module):
+    def forward(self, x, kind):
+        return self.__reduced(x, kind)
+
+    def __reduced(self, x, kind):
+        if kind == 1:
+            pool = {first}{marks[0]}
+        elif kind == 2:
+            pool = {second}{marks[1]}
+        else:
+            return x
+        return {use}
+"""
+    found, expected = compared(text, tmp_path, "MG104")
+    assert found == expected
+
+
+AGAIN = [
+    ("nn.Parameter(torch.ones(3))", "self.scale = nn.Parameter(self.scale.softmax(0))", True),
+    ("nn.Parameter(torch.ones(3))", "self.scale = nn.Parameter(data=self.scale * 0.9)", True),
+    ("nn.Parameter(torch.ones(3))", "self.scale.data = self.scale.softmax(0)", False),
+    ("nn.Parameter(torch.ones(3))", "scale = nn.Parameter(self.scale.softmax(0))", False),
+    ("nn.Parameter(torch.ones(3), False)", "self.scale = nn.Parameter(self.scale + 1, False)", False),
+    ("nn.Parameter(torch.ones(3))", "self.scale = nn.Parameter(self.scale + 1, requires_grad=False)", False),
+    ("None", "self.scale = nn.Parameter(torch.ones(3))", False),  # of the first call: MG207
+]
+
+
+@pytest.mark.parametrize(("made", "again", "is_found"), AGAIN)
+def test_a_parameter_that_forward_makes_again_is_not_trained(
+    made: str, again: str, is_found: bool, tmp_path: Path
+) -> None:
+    text = f"""\
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = {made}
+
+    def forward(self, x):
+        {again}{"  # <-- MG104" if is_found else ""}
+        return x * 2 if self.scale is None else x * self.scale
+"""
+    found, expected = compared(text, tmp_path, "MG104")
+    assert found == expected
+    if is_found:
+        net = built(text)
+        optimizer = torch.optim.SGD(net.parameters(), lr=1.0)
+        net(torch.ones(3)).sum().backward()
+        assert all(each.grad is None for each in optimizer.param_groups[0]["params"])
+
+
+# ---- MG109: a plain container that is called -------------------------------------------------------------------------
+
+
+def test_a_plain_container_is_not_called(tmp_path: Path) -> None:
+    text = """\
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.pool = nn.AvgPool2d(2),
+        self.acts = {"a": nn.ReLU()}
+        self.both = [nn.ReLU(), nn.ReLU()]
+        self.taken = nn.ReLU(),
+        self.taken = self.taken[0]
+        self.loss = nn.ReLU(), print
+        self.size = 2, 2
+
+    def forward(self, x):
+        for each in self.both:
+            x = each(x)
+        return self.taken(self.acts["a"](x))
+
+    def first(self, x):
+        return self.pool(x)  # <-- MG109
+
+    def second(self, x):
+        return self.acts(x)  # <-- MG109
+
+    def third(self, x):
+        return self.both(x)  # <-- MG109
+
+    def fourth(self, x):
+        return self.loss[0](x)
+"""
+    found, expected = compared(text, tmp_path, "MG109")
+    assert found == expected
+    net = built(text)
+    for name in ("first", "second", "third"):
+        with pytest.raises(TypeError, match="not callable"):
+            getattr(net, name)(torch.ones(1, 1, 4, 4))
+    net(torch.ones(1))
+    net.fourth(torch.ones(1))
+
+
+# ---- MG108: a constructor that is forgotten, of a base of the file ---------------------------------------------------
+
+BASES = [
+    ("def __init__(self): super().__init__()", "self.reader = Reader(args)", True),
+    ("def __init__(self): nn.Module.__init__(self)", "self.reader = Reader(args)", True),
+    ("def describe(self): return 1", "self.reader = Reader(args)", True),
+    ("def start(self): nn.Module.__init__(self)", "self.start(); self.reader = Reader(args)", False),
+    ("def __call__(self, x): return self.forward(x)", "self.reader = Reader(args)", False),
+    ("def __new__(cls, *args): return super().__new__(cls)", "self.reader = Reader(args)", False),
+    ("def __init__(self): super().__init__()", "super().__init__(); self.reader = Reader(args)", False),
+    ("def __init__(self): super().__init__()", "start(self); self.reader = Reader(args)", False),
+]
+
+
+@pytest.mark.parametrize(("base", "constructor", "is_found"), BASES)
+def test_a_constructor_that_is_forgotten_below_a_base_of_the_file(
+    base: str, constructor: str, is_found: bool, tmp_path: Path
+) -> None:
+    text = f"""\
+from torch import nn
+from elsewhere import Reader, start
+
+class Base(nn.Module):
+    {base}
+
+class Middle(Base):
+    pass
+
+class Net(Middle):
+    def __init__(self, args):{"  # <-- MG108" if is_found else ""}
+        {constructor}
+
+    def forward(self, x):
+        return self.reader(x)
+"""
+    found, expected = compared(text, tmp_path, "MG108")
+    assert found == expected
+    if is_found:
+        names: dict[str, Any] = {"__name__": "net"}
+        exec(text.replace("from elsewhere import Reader, start", "Reader = lambda _: abs"), names)
+        with pytest.raises(AttributeError):
+            names["Net"](1)(2)
