@@ -17,7 +17,7 @@ from functools import cached_property, partial
 
 from modgraph.rules.declared.declarations import Declaration, strings
 from modgraph.rules.declared.following import Followed, TooMuchError
-from modgraph.rules.declared.functions import NO_ARGUMENTS, Arguments, inside, locals_of, parameters_of
+from modgraph.rules.declared.functions import NO_ARGUMENTS, Arguments, given_to, inside, locals_of, parameters_of
 from modgraph.rules.declared.sources import Sources
 from modgraph.rules.declared.table import ARGUMENTS, GETTING, NAMING, Declared, Names
 from modgraph.rules.declared.tree import Tree
@@ -420,17 +420,13 @@ class Evaluated:
     def _models_in(self, call: ast.Call, *but: ast.expr) -> list[Kind | None]:
         """Modules among the arguments of a call; None for one that may be any."""
         found: list[Kind | None] = []
-        for each in _given(call):
+        for each in given_to(call):
             if each in but:
                 continue
             values = self.value(each)
             if any(isinstance(value, (Made, Box)) for value in values):
                 found += self.kinds(each) or [None]
         return found
-
-
-def _given(call: ast.Call) -> list[ast.expr]:
-    return [*call.args, *(keyword.value for keyword in call.keywords)]
 
 
 def _takes_any(call: ast.Call, results: Sequence[ast.Call], nodes: Sequence[ast.AST]) -> bool:
@@ -441,7 +437,7 @@ def _takes_any(call: ast.Call, results: Sequence[ast.Call], nodes: Sequence[ast.
         if isinstance(each, ast.Assign) and each.value in results and isinstance(each.targets[0], ast.Name)
     }
     receiver = [call.func.value] if isinstance(call.func, ast.Attribute) else []
-    return any(one in results or getattr(one, "id", None) in names for one in (*_given(call), *receiver))
+    return any(one in results or getattr(one, "id", None) in names for one in (*given_to(call), *receiver))
 
 
 def _as_function(tree: ast.Module) -> ast.FunctionDef:

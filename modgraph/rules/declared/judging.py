@@ -206,7 +206,7 @@ def fits(tree: Tree, each: Declaration) -> bool:
         if names is Names.TIED and each.is_dict:
             return tree.matches(re.compile(f"^{text}"), "search")
         if names is Names.END:
-            return tree.matches(re.compile(rf"(^|\.){re.escape(text)}$"), "search")
+            return tree.has_end(text)
         if names is Names.ENDING:
             return tree.matches(re.compile(rf"(.*\.)?({text})"), "fullmatch")
         if names is Names.WHOLE:
