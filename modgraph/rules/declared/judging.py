@@ -10,9 +10,10 @@ from functools import cached_property
 
 from modgraph.rules.declared.calls import Evaluated, calls
 from modgraph.rules.declared.carriers import carriers, inheriting
+from modgraph.rules.declared.constants import Constants, is_changed_elsewhere
 from modgraph.rules.declared.declarations import Declaration, declarations
 from modgraph.rules.declared.roots import Trees
-from modgraph.rules.declared.sources import Sources, Text
+from modgraph.rules.declared.sources import Sources, Text, assigned, members_of
 from modgraph.rules.declared.table import Names
 from modgraph.rules.declared.tree import OpenError, Tree
 from modgraph.rules.declared.values import Kind
@@ -31,11 +32,19 @@ MOST_PARSED = 120
 def unfit(subject: Subject, code: str) -> Iterator[Found]:
     """What a class declares and nothing can have."""
     if "declared" not in subject.notes:
-        declared = [] if subject.is_local else list(declarations(subject.facts.node))
+        declared = [] if subject.is_local else list(_declared(subject))
         subject.notes["declared"] = list(_judged(subject, declared)) if declared else []
     for each, found in subject.notes["declared"]:
         if (OF_CLASSES if each.declared.names in _CLASSES else OF_PATHS) == code:
             yield found
+
+
+def _declared(subject: Subject) -> Iterator[Declaration]:
+    node, file = subject.facts.node, subject.file.path
+    own = frozenset(
+        target.id for each in members_of(node) for target, _ in assigned(each) if isinstance(target, ast.Name)
+    )
+    return declarations(node, Constants(_trees(subject.file).sources, file, None, own))
 
 
 def unfit_in_calls(file: FileSubject, code: str) -> Iterator[Found]:
@@ -90,9 +99,16 @@ def _of_call(
         scope = before()
         if any(scope.has_changed(tree, each.declared.packages) for tree in known):
             return None
+        if _is_changed_elsewhere(trees.sources, each, scope.file):
+            return None
     except OpenError:
         return None
     return _message(each, known)
+
+
+def _is_changed_elsewhere(sources: Sources, each: Declaration, file: str) -> bool:
+    """What holds a name may be something else, by what other files do."""
+    return any(is_changed_elsewhere(sources, variable, value, file) for variable, value in each.variables)
 
 
 def _judged(subject: Subject, declared: list[Declaration]) -> Iterator[tuple[Declaration, Found]]:
@@ -167,6 +183,8 @@ class Having:
         trees = [tree for kind in self.kinds if (tree := self.trees.tree(kind)) is not None]
         named = [tree for tree in trees if tree.children(tree.start)]
         if len(trees) < len(self.kinds) or not named:
+            return None
+        if _is_changed_elsewhere(self.trees.sources, each, self.kind.file):
             return None
         return _message(each, named)
 

@@ -239,6 +239,17 @@ class Sources:
             return frozenset([Builtin(name)])
         return ONLY_OPEN
 
+    def variable(self, file: str, name: str, bound: tuple[str, str, int] | None = None) -> tuple[str, str] | None:
+        """The variable at the top of a file, (file, name), that a dotted name is; `bound`: by what import statement,
+        where a function has one."""
+        first, *rest = name.split(".")
+        found = self.named(file, first) if bound is None else self.imported(file, bound)
+        for each in rest:
+            if isinstance(found, tuple):
+                return None
+            found = self._attribute(found, each)
+        return found if isinstance(found, tuple) else None
+
     def imported(self, file: str, bound: tuple[str, str, int], steps: int = MAX_STEPS) -> Values | tuple[str, str]:
         """What an import statement binds."""
         module, attribute, level = bound
