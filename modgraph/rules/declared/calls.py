@@ -71,7 +71,7 @@ def calls(
         with contextlib.suppress(RecursionError):  # nested too deeply to be copied: its names stay as they are
             top = in_versions(top, scope)
         nodes = list(inside(top))
-        constants = Constants(sources, file, top, names_around(tree, scope))
+        constants = Constants(sources, file, top, partial(names_around, tree, scope))
         if not any(True for _ in tests(nodes, constants.of)) and not any(map(_is_given_any, nodes)):
             continue
         frame = Evaluated(sources, file, top, owner)

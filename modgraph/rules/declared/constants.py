@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -43,12 +43,13 @@ class Constants:
         sources: Sources,
         file: str,
         scope: Plain | None = None,
-        outside: frozenset[str] = frozenset(),
+        outside: Callable[[], frozenset[str]] = frozenset,
         depth: int = 0,
     ) -> None:
         """`scope`: the function; None for what stands at the top of the file. `outside`: names that functions around
         it, or the class in which it stands, bind."""
-        self.sources, self.file, self.scope, self.outside, self.depth = sources, file, scope, outside, depth
+        self.sources, self.file, self.scope, self.depth = sources, file, scope, depth
+        self._outside = outside
         self.used: dict[Variable, ast.expr] = {}
         """The variables at the top of a file that stood for something."""
         self._locals = locals_of(scope) if scope is not None else frozenset()
@@ -125,9 +126,17 @@ class Constants:
         bound = self._imports.get(first)
         if first in self._locals and bound is None:
             return self._local(name) if isinstance(node, ast.Name) else None
-        variable = None if first in self.outside - self._locals else self.sources.variable(self.file, name, bound)
+        variable = (
+            None
+            if first not in self._locals and first in self.outside
+            else self.sources.variable(self.file, name, bound)
+        )
         held = None if variable is None else self._variable(variable)
         return held if held is None or variable is None or variable[0] == self.file else _like_all(node, held)
+
+    @cached_property
+    def outside(self) -> frozenset[str]:
+        return self._outside()
 
     @cached_property
     def _imports(self) -> dict[str, tuple[str, str, int]]:

@@ -44,7 +44,7 @@ def _declared(subject: Subject) -> Iterator[Declaration]:
     own = frozenset(
         target.id for each in members_of(node) for target, _ in assigned(each) if isinstance(target, ast.Name)
     )
-    return declarations(node, Constants(_trees(subject.file).sources, file, None, own))
+    return declarations(node, Constants(_trees(subject.file).sources, file, None, lambda: own))
 
 
 def unfit_in_calls(file: FileSubject, code: str) -> Iterator[Found]:
