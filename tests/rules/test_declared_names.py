@@ -650,7 +650,7 @@ CALLS = [
 def test_names_in_calls_are_of_the_model_beside(tmp_path: Path, code: str, expected: list[str]):
     text = SCRIPT.replace("CODE", code).replace("BODY", "pass")
     reported = found(tmp_path, text)
-    assert [each.message.partition(" in ")[0] for each in reported] == [repr(name) for name in expected]
+    assert [each.message.partition(" in ")[0] for each in reported] == [f"'{name}'" for name in expected]
     assert all(each.class_name is None for each in reported)
 
 

@@ -246,7 +246,12 @@ def _message(each: Declaration, trees: list[Tree]) -> str:
     shown = ", ".join(of[:MOST_NAMED]) + (f" and {len(of) - MOST_NAMED} more" if len(of) > MOST_NAMED else "")
     near = _near(each, trees)
     hint = f"; did you mean {near!r}?" if near is not None else ""
-    return f"{each.shown!r} in {each.attribute} {what}, in any configuration of {shown}{hint}"
+    return f"{_quoted(each.shown)} in {each.attribute} {what}, in any configuration of {shown}{hint}"
+
+
+def _quoted(text: str) -> str:
+    """As a source writes it: a regular expression with its backslashes once."""
+    return f"'{text}'" if "\\" in text and text.isprintable() and "'" not in text else repr(text)
 
 
 def _near(each: Declaration, trees: list[Tree]) -> str | None:
