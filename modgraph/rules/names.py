@@ -68,7 +68,7 @@ class Project:
         self.module_bases = frozenset(module_bases)
         self.path = sys.path if path is None else path
         self.hidden_names = frozenset(hidden_names)
-        """Words in names of attributes that say, beside the usual ones, that modules are hidden on purpose."""
+        """Words in names of attributes that say, beside the usual ones, that modules are hidden."""
         self.folders = tuple(folders)
         """Those that were named to be checked: what lies in one may be imported from it."""
         self.strict = strict
@@ -82,8 +82,7 @@ class Project:
         self.cut: dict[str, str] = {}
         """Classes of the present file that were not followed to their end, with the limit that was reached."""
         self.unresolved: dict[str, None] = {}
-        """Bases of which it is not known whether they are modules, of classes of the present file in which something
-        might be found."""
+        """Bases of classes of the present file that might have findings: whether these are modules is not known."""
         self.trying = False
         """Fixes are tried: `EnoughTried` is raised where it is enough."""
         self.reluctant = False
@@ -91,8 +90,7 @@ class Project:
         self.believed: dict[str, None] = {}
         """Import paths of classes of which no file is found and that are taken for modules, for the present file."""
         self.read: dict[str, None] = {}
-        """Files that were asked for while the present file is checked, those too that are not there, and folders in
-        which it was looked for some: its findings depend on them."""
+        """Files and folders that the findings of the present file depend on, those too that are not there."""
         self._summaries: dict[str, Summary | None] = {}
         self._files: dict[tuple[str, str], str | None] = {}
         self._roots: dict[str, Roots] = {}
@@ -109,7 +107,7 @@ class Project:
         self._defined: dict[str, frozenset[str]] = {}
         self._named_tuples: dict[str, bool] = {}
         self._makers: dict[str, dict[str, bool]] = {}
-        """By file, what its text defines at the top: whether that may give a list or dict."""
+        """By file and name at its top: whether that may give a list or dict."""
         self.interpreted: dict[tuple[Any, ...], Any] = {}
         """End states of constructors, with the files that each depends on; only the interpretation looks in."""
         self.holdings: dict[tuple[Any, ...], Any] = {}
