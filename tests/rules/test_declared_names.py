@@ -719,6 +719,7 @@ CHANGED_CONSTANTS = [
     ("", "TARGETS = ['nowhere']\ndef change():\n    global TARGETS\n    TARGETS = []\n"),
     ("", "TARGETS = ['nowhere']\ndef change():\n    globals()['TARGETS'] = []\n"),
     ("", "TARGETS = ['nowhere']\ndef change(targets=TARGETS):\n    targets.clear()\n"),
+    ("", "TARGETS = ['nowhere']\nfrom other import *\n"),
     ("", "from other import TARGETS\nTARGETS = TARGETS + ['nowhere']\n"),
     ("", "try:\n    from other import TARGETS\nexcept ImportError:\n    TARGETS = ['nowhere']\n"),
     ("def change():\n    constants.TARGETS = ['query']\n", ""),

@@ -185,8 +185,10 @@ class Constants:
         found = [each for each in ast.walk(stores[0]) if isinstance(each, (ast.Assign, ast.AnnAssign))]
         values = [each.value for each in found if _is_of(each, name)]
         value = values[0] if len(values) == 1 else None
+        if value is None or _is_starred_behind(tree, value):
+            return None
         inner = Constants(self.sources, file, depth=self.depth + 1)
-        if value is None or changes(tree, name, value, Where.FILE, inner.is_foreign):
+        if changes(tree, name, value, Where.FILE, inner.is_foreign):
             return None
         self.used[variable] = value
         held = inner.spelled(value)
@@ -245,6 +247,12 @@ def _gives(statement: ast.AST, target: ast.Name) -> bool:
 def _is_of(statement: ast.Assign | ast.AnnAssign, name: str) -> bool:
     targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
     return len(targets) == 1 and getattr(targets[0], "id", None) == name
+
+
+def _is_starred_behind(tree: ast.Module, value: ast.expr) -> bool:
+    """A star import behind it may bind the name anew."""
+    stars = (each for each in ast.walk(tree) if isinstance(each, ast.ImportFrom) and each.names[0].name == "*")
+    return any(each.lineno > value.lineno for each in stars)
 
 
 def _says_outer(scope: Plain, name: str) -> bool:
