@@ -749,6 +749,14 @@ def test_a_file_beside_may_change_a_constant(tmp_path: Path, text: str, n_found:
     assert len(held(tmp_path, "pass", USES[0].replace("HELD", "TARGETS"))) == n_found
 
 
+@pytest.mark.parametrize("grown", ["T{} + T{}", "[*T{}, *T{}]", "{{**T{}, **T{}}}", "T{} | T{}"])
+def test_constants_that_grow_without_end_end(tmp_path: Path, grown: str):
+    lines = ["TARGETS = T60", *(f"T{i + 1} = {grown.format(i, i)}" for i in range(60)), "T0 = ['nowhere']"]
+    assert held(tmp_path, "pass", USES[0].replace("HELD", "TARGETS"), constants="\n".join(lines)) == []
+    inside = "\n    ".join(reversed(lines))
+    assert held(tmp_path, inside, USES[0].replace("HELD", "TARGETS")) == []
+
+
 def test_an_argument_of_the_function_around_is_no_constant(tmp_path: Path):
     more = "\ndef outer(TARGETS):\n    def inner():\n        wrap(Net(), LoraConfig(target_modules=TARGETS))\n"
     assert held(tmp_path, "pass", "pass", more) == []

@@ -6,9 +6,11 @@ Where it may be another value, or may have been changed, the name stays a name, 
 from __future__ import annotations
 
 import ast
+import copy
 import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from itertools import islice
 from typing import NamedTuple
 
 from modgraph.rules.declared.carriers import files_of_package
@@ -22,6 +24,8 @@ from modgraph.source.torch_place import is_of_torch
 Plain = ast.FunctionDef | ast.AsyncFunctionDef
 Variable = tuple[str, str]
 """A variable at the top of a file: the file, and its name."""
+MAX_PARTS = 5_000
+"""Of what a variable holds, beyond which it is not looked at."""
 MAX_DEPTH = 8
 """Variables that stand for each other."""
 _COPYING = frozenset(("list", "tuple", "set", "frozenset", "dict", "sorted"))
@@ -50,6 +54,7 @@ class Constants:
         it, or the class in which it stands, bind."""
         self.sources, self.file, self.scope, self.depth = sources, file, scope, depth
         self._outside = outside
+        self._known: dict[str, ast.expr | None] = {}
         self.used: dict[Variable, ast.expr] = {}
         """The variables at the top of a file that stood for something."""
         self._locals = locals_of(scope) if scope is not None else frozenset()
@@ -125,7 +130,10 @@ class Constants:
             return None
         bound = self._imports.get(first)
         if first in self._locals and bound is None:
-            return self._local(name) if isinstance(node, ast.Name) else None
+            if name not in self._known:
+                self._known[name] = None  # one that holds itself
+                self._known[name] = self._local(name) if isinstance(node, ast.Name) else None
+            return self._known[name]
         variable = (
             None
             if first not in self._locals and first in self.outside
@@ -169,12 +177,25 @@ class Constants:
             return None
         self.depth += 1  # a name that holds itself
         try:
-            return self.spelled(value)
+            return _if_small(self.spelled(value))
         finally:
             self.depth -= 1
 
     def _variable(self, variable: Variable) -> ast.expr | None:
-        file, name = variable
+        """The same of one at the top of a file, reckoned once."""
+        if variable not in self.sources.held:
+            self.sources.held[variable] = None, {}  # one that holds itself
+            inner = Constants(self.sources, variable[0], depth=self.depth + 1)
+            value = inner._value(*variable)
+            held = None if value is None else _if_small(inner.spelled(value))
+            used = {} if value is None else {variable: value, **inner.used}
+            self.sources.held[variable] = held, used
+        held, used = self.sources.held[variable]
+        self.used |= used
+        return held
+
+    def _value(self, file: str, name: str) -> ast.expr | None:
+        """What a variable at the top of this file is given, where that is all that happens to it."""
         tree = self.sources.project.tree(file)
         stores = self.sources.project.stores(file, name)
         text = self.sources.text(file)
@@ -187,13 +208,7 @@ class Constants:
         value = values[0] if len(values) == 1 else None
         if value is None or _is_starred_behind(tree, value):
             return None
-        inner = Constants(self.sources, file, depth=self.depth + 1)
-        if changes(tree, name, value, Where.FILE, inner.is_foreign):
-            return None
-        self.used[variable] = value
-        held = inner.spelled(value)
-        self.used |= inner.used
-        return held
+        return None if changes(tree, name, value, Where.FILE, self.is_foreign) else value
 
     def is_foreign(self, function: ast.expr) -> bool:
         """What is called belongs to a package of others, which changes nothing that it is given."""
@@ -249,6 +264,11 @@ def _is_of(statement: ast.Assign | ast.AnnAssign, name: str) -> bool:
     return len(targets) == 1 and getattr(targets[0], "id", None) == name
 
 
+def _if_small(node: ast.expr) -> ast.expr | None:
+    """None for a value of too many parts: lists that are made of each other grow without end."""
+    return None if len(list(islice(ast.walk(node), MAX_PARTS + 1))) > MAX_PARTS else node
+
+
 def _is_starred_behind(tree: ast.Module, value: ast.expr) -> bool:
     """A star import behind it may bind the name anew."""
     stars = (each for each in ast.walk(tree) if isinstance(each, ast.ImportFrom) and each.names[0].name == "*")
@@ -275,7 +295,7 @@ def _like(place: ast.expr, node: ast.expr) -> ast.expr:
 
 def _like_all(place: ast.expr, node: ast.expr) -> ast.expr:
     """A copy of an expression of another file, all of which stands where a name does."""
-    found = ast.parse(ast.unparse(node), mode="eval").body
+    found = copy.deepcopy(node)
     for each in _below(found):
         ast.copy_location(each, place)
     return found

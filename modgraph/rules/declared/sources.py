@@ -185,6 +185,8 @@ class Sources:
         self._lines: dict[Kind, tuple[tuple[Kind, ...], bool]] = {}
         self._modules: dict[Kind, bool | None] = {}
         self._own: dict[Kind, Mapping[str, Sequence[ast.stmt]]] = {}
+        self.held: dict[tuple[str, str], tuple[ast.expr | None, dict[tuple[str, str], ast.expr]]] = {}
+        """By file and name: what a variable certainly holds, and the variables that say so."""
 
     def text(self, file: str) -> Text | None:
         """A file as it was read; None where it cannot be."""
