@@ -101,7 +101,7 @@ class Past:
             own = {each.relative_to(root).as_posix() for each in read if each.is_relative_to(root)}
             # What gives a class its arguments is looked for in files that are not told here.
             self._files[commit] = frozenset() if found.graph.model.arguments_from is not None else frozenset(own)
-        return replace(found, methods=None)
+        return found
 
     def _under_another_name(self, commit: str) -> Found | None:
         """The model in the file that the target's file was at a commit."""

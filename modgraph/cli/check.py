@@ -96,7 +96,7 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
         return show(paths, options, console, files=arguments.show_files)
     from modgraph.rules.paths import check_paths
 
-    report = check_paths(paths, options)
+    report = check_paths(paths, options._replace(tells_imports=console.verbose))
     for notice in report.notices:
         console.note(f"note: {notice}")
     if console.verbose:

@@ -94,10 +94,6 @@ def run(arguments: argparse.Namespace, console: Console) -> ExitStatus:
         watch=console.stage,
     )
     if arguments.new is None:
-        if arguments.emit_map is not None:
-            raise ConfigError(
-                "--emit-map is of one model", hint="name both: modgraph diff REV:model.py:Net model.py:Net"
-            )
         from modgraph.cli.diff_targets import run as diff_targets
 
         return diff_targets(arguments, finder, console)

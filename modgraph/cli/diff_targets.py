@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -25,13 +26,14 @@ from modgraph.errors import (
     TargetError,
     UnknownNameError,
 )
-from modgraph.names import last_name
+from modgraph.names import last_name, listed
 from modgraph.source.targets import Target, file_in, shortened
 
 if TYPE_CHECKING:
     from modgraph.source.checkouts import Checkout
     from modgraph.source.revisions import Revision
 
+_MOST_NAMED = 4
 _TOGETHER = ("text", "markdown")
 """Formats of which several fit into one stream."""
 _FILE = re.compile(r"\.(?:py(?::.*)?|json|onnx)\Z", re.IGNORECASE)
@@ -54,6 +56,14 @@ def run(arguments: argparse.Namespace, finder: GraphFinder, console: Console) ->
         ) from error
     format = arguments.format or "text"
     folder, texts = configured_targets(f"modgraph diff {arguments.old}:model.py:Net model.py:Net")
+    if arguments.emit_map is not None:
+        one = texts[0] if folder == Path.cwd() else "model.py:Net"  # they are read against the folder
+        pair = " ".join(map(shlex.quote, (f"{arguments.old}:{one}", one)))
+        named = f"; the configuration names {listed(texts, _MOST_NAMED)}"
+        raise ConfigError(
+            "--emit-map is of one model" + (named if len(texts) > 1 else ""),
+            hint=f"name both: modgraph diff {pair} --emit-map {shlex.quote(arguments.emit_map)}",
+        )
     texts, too_many = as_many_as_are_taken(texts, console)
     finder.n_named = len(texts)
     directory = _directory(arguments.output, format)

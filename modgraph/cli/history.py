@@ -110,8 +110,8 @@ def _text(found: KeyHistory, console: Console) -> list[str]:
         return ["the keys did not change"]
     pen = Pen(color=console.color, unicode=console.unicode, encoding=console.encoding)
     columns = [Column(title, right=title in _TITLES[3:7]) for title in _TITLES]
-    columns[2] = Column("subject", shortest=12, at_end=True, ample=24)
-    columns[7] = Column("such as", shortest=12, at_end=True, ample=36)
+    columns[2] = Column("subject", shortest=16, at_end=True, ample=36)
+    columns[7] = Column("such as", shortest=12, at_end=True, ample=32)
     rows = [[Cell(text) for text in _row(step)] for step in found.steps]
     return table(columns, rows, max(console.width, 40), pen)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterable
 from functools import lru_cache
 from importlib.machinery import EXTENSION_SUFFIXES
 from typing import NamedTuple
@@ -20,6 +21,9 @@ PYTHON_FILES = (".py", ".pyi", *EXTENSION_SUFFIXES)
 CHECKED_FILES = (".py", ".pyi", ".ipynb")
 TOML_FILES = (".toml",)
 JSON_FILES = (".json",)
+
+PROJECT_FILES = ("pyproject.toml", "setup.cfg", "setup.py")
+"""Their folder is that of a project."""
 
 _PRIVATE = ".git"
 """Below it stand tokens and the addresses of remotes."""
@@ -55,9 +59,9 @@ class Border(NamedTuple):
         return f"is a link to a file that is not called {' or '.join(endings[:2])}"
 
 
-def border_around(folder: str | os.PathLike[str]) -> Border:
-    """That of the project to which a folder belongs."""
-    return Border(tuple(project_folders(os.fspath(folder))))
+def border_around(folder: str | os.PathLike[str], named: Iterable[str] = ()) -> Border:
+    """That of the project to which a folder belongs; `named` as of `project_folders`."""
+    return Border(tuple(project_folders(os.fspath(folder), named)))
 
 
 def border_below(folder: str | os.PathLike[str]) -> Border:
@@ -65,9 +69,10 @@ def border_below(folder: str | os.PathLike[str]) -> Border:
     return Border((os.path.realpath(folder),))
 
 
-def project_folders(folder: str) -> list[str]:
+def project_folders(folder: str, named: Iterable[str] = ()) -> list[str]:
     """Of the project that a folder belongs to, links resolved: its git repository, and that alone; without one, the
-    folder from which its files are imported, and the working directory around it.
+    folder from which its files are imported, the nearest one around it with the file of a project, the working
+    directory, and those of `named` in which it lies: what the user has named is meant with all that is in it.
 
     A repository within another one, a clone that somebody put there, is a project of its own: what is around it belongs
     to somebody else. A folder that holds more than one project (the home directory, "/") is none.
@@ -80,9 +85,24 @@ def project_folders(folder: str) -> list[str]:
     while os.path.isfile(os.path.join(package, "__init__.py")) and os.path.dirname(package) != package:
         here, package = package, os.path.dirname(package)
     found = [here if holds_many(package) else package]
-    if lies_in(here, cwd) and not holds_many(cwd):
-        found.append(cwd)
+    found += _marked(package)
+    around = [*map(os.path.realpath, named), cwd]
+    found += [each for each in around if lies_in(here, each) and not holds_many(each)]
     return list(dict.fromkeys(found))
+
+
+def _marked(folder: str) -> list[str]:
+    """The nearest folder, from one upwards, with a file that says that a project is there; nobody else may have put it
+    there."""
+    while not holds_many(folder):
+        files = [os.path.join(folder, name) for name in PROJECT_FILES]
+        if any(os.path.isfile(each) and not others_may_write(each) for each in files):
+            return [folder]
+        above = os.path.dirname(folder)
+        if above == folder:
+            break
+        folder = above
+    return []
 
 
 def holds_many(folder: str) -> bool:

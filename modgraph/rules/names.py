@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
-from modgraph.doors.reading import read
+from modgraph.doors.reading import lies_in, read
 from modgraph.names import last_name
 from modgraph.source import module_classes, torch_names
 from modgraph.source.editable import editable, file_of
@@ -63,11 +63,14 @@ class Project:
         path: list[str] | None = None,
         hidden_names: Collection[str] = (),
         strict: bool = False,
+        folders: Sequence[str] = (),
     ) -> None:
         self.module_bases = frozenset(module_bases)
         self.path = sys.path if path is None else path
         self.hidden_names = frozenset(hidden_names)
-        """Words in names of attributes that say, beside the usual ones, that modules are hidden on purpose."""
+        """Words in names of attributes that say, beside the usual ones, that modules are hidden."""
+        self.folders = tuple(folders)
+        """Those that were named to be checked: what lies in one may be imported from it."""
         self.strict = strict
         """What is only possible is reported too."""
         self.work = 0
@@ -79,8 +82,7 @@ class Project:
         self.cut: dict[str, str] = {}
         """Classes of the present file that were not followed to their end, with the limit that was reached."""
         self.unresolved: dict[str, None] = {}
-        """Bases of which it is not known whether they are modules, of classes of the present file in which something
-        might be found."""
+        """Bases of classes of the present file that might have findings: whether these are modules is not known."""
         self.trying = False
         """Fixes are tried: `EnoughTried` is raised where it is enough."""
         self.reluctant = False
@@ -88,8 +90,7 @@ class Project:
         self.believed: dict[str, None] = {}
         """Import paths of classes of which no file is found and that are taken for modules, for the present file."""
         self.read: dict[str, None] = {}
-        """Files that were asked for while the present file is checked, those too that are not there, and folders in
-        which it was looked for some: its findings depend on them."""
+        """Files and folders that the findings of the present file depend on, those too that are not there."""
         self._summaries: dict[str, Summary | None] = {}
         self._files: dict[tuple[str, str], str | None] = {}
         self._roots: dict[str, Roots] = {}
@@ -106,7 +107,7 @@ class Project:
         self._defined: dict[str, frozenset[str]] = {}
         self._named_tuples: dict[str, bool] = {}
         self._makers: dict[str, dict[str, bool]] = {}
-        """By file, what its text defines at the top: whether that may give a list or dict."""
+        """By file and name at its top: whether that may give a list or dict."""
         self.interpreted: dict[tuple[Any, ...], Any] = {}
         """End states of constructors, with the files that each depends on; only the interpretation looks in."""
         self.holdings: dict[tuple[Any, ...], Any] = {}
@@ -317,7 +318,7 @@ class Project:
         """What the modules of a file's project are imported from, found out once for a folder."""
         folder = os.path.dirname(file)
         if folder not in self._roots:
-            self._roots[folder] = roots(file)
+            self._roots[folder] = roots(file, self.folders)
         return self._roots[folder]
 
     def _in_folder(self, folder: str, module: str, importer: str) -> str | None:
@@ -341,7 +342,7 @@ class Project:
         """What imports of the project of a file, by its absolute path, may lead to; found out once for a folder."""
         home = os.path.dirname(importer)
         if home not in self._territories:
-            self._territories[home] = territory_of(home, [entry for entry in self.path if entry])
+            self._territories[home] = territory_of(home, [entry for entry in self.path if entry], around=self.folders)
         return self._territories[home]
 
     # ---- names -------------------------------------------------------------------------------------------------------
@@ -543,8 +544,9 @@ def _size(file: str) -> int:
         return 0
 
 
-def roots(file: str) -> Roots:
-    """Above the packages of a file, what its project is imported from, and the working directory."""
+def roots(file: str, named: Sequence[str] = ()) -> Roots:
+    """Above the packages of a file, what its project is imported from, the folders that were named in which it lies,
+    and the working directory."""
     own = folder = os.path.dirname(os.path.abspath(file))
     asked = [os.path.join(folder, "__init__.py")]
     while os.path.isfile(asked[-1]):
@@ -554,7 +556,8 @@ def roots(file: str) -> Roots:
         folder = above
         asked.append(os.path.join(folder, "__init__.py"))
     around = roots_around(own)
-    folders = (folder, own, *around.folders, os.getcwd())
+    holding = [each for each in named if lies_in(own, each)]
+    folders = (folder, own, *around.folders, *holding, os.getcwd())
     return Roots(tuple(dict.fromkeys(folders)), (*asked, *around.depends))
 
 

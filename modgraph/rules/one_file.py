@@ -53,10 +53,11 @@ class Settings:
         except ConfigError as error:
             error.file = config.file
             raise
-        self.project = Project(config.module_bases, hidden_names=config.hidden_names, strict=options.strict)
-        self._text = repr(
-            (sorted(rule.code for rule in self.rules), config.module_bases, config.hidden_names, options.strict)
+        self.project = Project(
+            config.module_bases, hidden_names=config.hidden_names, strict=options.strict, folders=options.folders
         )
+        codes = sorted(rule.code for rule in self.rules)
+        self._text = repr((codes, config.module_bases, config.hidden_names, options.strict, options.folders))
 
     def ignored(self, path: str) -> frozenset[str]:
         """Codes that are not reported for a file."""

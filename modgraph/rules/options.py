@@ -26,5 +26,9 @@ class CheckOptions(NamedTuple):
     """Fixed files are written; otherwise what they would be is in the report alone."""
     cache: str | None = None
     """Directory in which findings are kept; None for none."""
+    folders: tuple[str, ...] = ()
+    """Those that were named to be checked, by their absolute paths: what lies in one may be imported from it."""
+    tells_imports: bool = False
+    """It is told which imports of the files lead to nothing that is read."""
     jobs: int | None = None
     """Processes; None for as many as pay."""

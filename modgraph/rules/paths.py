@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from modgraph.config import Config, Configs
 from modgraph.doors.reading import lies_in
 from modgraph.errors import ConfigError
+from modgraph.names import listed
 from modgraph.rules.options import CheckOptions
 from modgraph.rules.outcomes import Failure, Outcome, Report
 from modgraph.source.cache_home import analysing
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from modgraph.findings import Finding
     from modgraph.rules.one_file import Checker
 
+MOST_IMPORTS = 8
+"""Of one file, that are told."""
 POOL_FROM = 200
 """Files to be checked from which on several processes are started; below, starting them costs more than it spares."""
 
@@ -39,6 +42,7 @@ def check_paths(paths: Sequence[str], options: CheckOptions) -> Report:
     """
     from modgraph.rules.one_file import ALWAYS_KEPT_FROM, Checker, undisturbed
 
+    options = options._replace(folders=tuple(os.path.abspath(path) for path in paths if os.path.isdir(path)))
     for path in paths:
         analysing(os.path.abspath(path if os.path.isdir(path) else os.path.dirname(path)))
     report = Report()
@@ -60,7 +64,17 @@ def check_paths(paths: Sequence[str], options: CheckOptions) -> Report:
         report.add(shown, known[path] if path in known else outcomes[path])
     report.findings.sort(key=_place)
     report.notices += _shadows(wanted, checker)
+    if options.tells_imports:
+        report.notices += _unfound(wanted, checker)
     return report
+
+
+def _unfound(files: Sequence[tuple[str, str]], checker: Checker) -> list[str]:
+    """By file, what it imports of which no file is read: of such classes nothing is known."""
+    from modgraph.rules.unfound_imports import unfound
+
+    found = [(shown, unfound(checker.settings(path).project, path)) for shown, path in files]
+    return [f"{shown} imports what is not found: {listed(names, MOST_IMPORTS)}" for shown, names in found if names]
 
 
 def _shadows(files: Sequence[tuple[str, str]], checker: Checker) -> list[str]:

@@ -16,11 +16,12 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from modgraph.doors import reading, temporary, writing
+from modgraph.doors.borders import PROJECT_FILES
 from modgraph.doors.git import OUTPUT_BYTES, Conversation, conversation, git, words_of
 from modgraph.errors import TargetError
 from modgraph.source.files import COMMANDS, DATA
 from modgraph.source.revisions import Revision
-from modgraph.source.source_roots import PROJECT_FILES, source_roots
+from modgraph.source.source_roots import source_roots
 
 SOURCES = (".py", ".pyi", ".toml", ".cfg")
 """What a prediction may read, beside the file that was asked for: sources and configuration. No source has it read

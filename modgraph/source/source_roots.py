@@ -10,13 +10,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from modgraph.doors.borders import TOML_FILES, border_below, project_folders
+from modgraph.doors.borders import PROJECT_FILES, TOML_FILES, border_below, project_folders
 from modgraph.doors.data import read_toml
 from modgraph.doors.reading import CONFIG_BYTES, lies_in, read
 from modgraph.source.territory import is_installed
-
-PROJECT_FILES = ("pyproject.toml", "setup.cfg", "setup.py")
-"""Their folder is that of a project."""
 
 _SAYING = frozenset(["where", "from", "package-dir", "package_dir", "python-source", "pythonpath", "sources"])
 """Keys below [tool] whose values, for all that build or test projects, are directories to import from."""

@@ -140,7 +140,9 @@ def _imported_from(place: str, name: str) -> str | None:
     return folder if last in (name, f"{name}.py") else None
 
 
-def territory_of(folder: str, search_path: Sequence[str], fallback: Sequence[str] = ()) -> Territory:
+def territory_of(
+    folder: str, search_path: Sequence[str], fallback: Sequence[str] = (), around: Sequence[str] = ()
+) -> Territory:
     """That of the project of a file in `folder`.
 
     Args:
@@ -148,8 +150,9 @@ def territory_of(folder: str, search_path: Sequence[str], fallback: Sequence[str
             the user's own; other entries were named for the project, but for the working directory and folders around
             it or the project.
         fallback: the user's own as well.
+        around: folders that the user named as a whole.
     """
-    project = border_around(folder)
+    project = border_around(folder, around)
     analysing(folder)
     own: list[str] = []
     named: list[str] = []

@@ -116,7 +116,8 @@ def _notes(
     if not blocks.series:
         yield f"no block repeats{as_known(layers)}, so nothing is proposed"
     elif not inside:
-        yield f"no repeated block holds a linear layer{as_known(layers)}"
+        is_read = any(layers.is_read_by_attention(path) for path in blocks.unit_of)
+        yield f"no repeated block holds a linear layer{' that is called' if is_read else ''}{as_known(layers)}"
     for name, paths in targets.items():
         others = [path for path in _matched(name, layers) if path not in paths]
         linear = [path for path in others if layers.role(path) in _LINEAR]
@@ -139,7 +140,12 @@ def _notes(
         yield f"{_some(loose)} is a weight that no layer holds, which target_modules cannot name"
     attention = [path for path in layers.own if layers.is_read_by_attention(path)]
     if attention:
-        yield f"{_some(attention)} is read by MultiheadAttention and never called, so it is left out"
+        told = (
+            "is read by MultiheadAttention and never called, so it is"
+            if len(starred(attention)) == 1
+            else ("are read by MultiheadAttention and never called, so they are")
+        )
+        yield f"{_some(attention)} {told} left out"
 
 
 def _tied_notes(paths: list[str], layers: Layers) -> Iterable[str]:

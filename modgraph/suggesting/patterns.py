@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import combinations
 
 MOST_NUMBERS = 5
@@ -79,6 +79,12 @@ def starred(paths: Iterable[str]) -> tuple[str, ...]:
     return tuple(
         dict.fromkeys(".".join("*" if part.isdecimal() else part for part in path.split(".")) for path in paths)
     )
+
+
+def starred_apart(paths: Sequence[str]) -> str:
+    """Paths that differ in numbers alone, with `*` where they do and their number where they do not."""
+    columns = list(zip(*(path.split(".") for path in paths), strict=True))
+    return ".".join(parts[0] if len(set(parts)) == 1 else "*" for parts in columns)
 
 
 def quoted(text: str) -> str:

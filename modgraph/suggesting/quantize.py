@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from modgraph.graph.suggestions import SuggestedEntry, Suggestion
 from modgraph.names import last_name
 from modgraph.suggesting.blocks import Blocks
 from modgraph.suggesting.layers import Layers, as_known
-from modgraph.suggesting.patterns import covering, listed, starred
+from modgraph.suggesting.patterns import covering, listed, starred, starred_apart
 
 TILE = 16
 """Both sizes of a weight are multiples of it, for kernels of 8 bits."""
@@ -65,14 +66,15 @@ def _entries(role: str, notes: dict[str, str], every: list[str], layers: Layers)
     groups: dict[tuple[str, str], list[str]] = {}
     for path, note in notes.items():
         groups.setdefault((starred([path])[0], note), []).append(path)
-    for (_, note), paths in groups.items():
+    rows = Counter(place for place, _ in groups)
+    for (place, note), paths in groups.items():
         yield SuggestedEntry(
             role=role,
             name="|".join(covering(paths, every)),
             count=len(paths),
             parameters=layers.total(paths),
             class_name=layers.own[paths[0]].class_name,
-            where=starred(paths),
+            where=starred(paths) if rows[place] == 1 else (starred_apart(paths),),
             note=note,
         )
 

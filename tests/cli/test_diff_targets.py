@@ -176,3 +176,18 @@ def test_a_repository_below_the_configuration_is_not_that_of_the_targets(reposit
     monkeypatch.chdir(inner)
     assert main(["diff", "other"]) == 2
     assert "no target was named" in capsys.readouterr().err  # what stands above a repository does not govern it
+
+
+@pytest.mark.parametrize(
+    ("here", "named"), [(".", "'HEAD:a.py:A(n=1)' 'a.py:A(n=1)'"), ("below", "HEAD:model.py:Net model.py:Net")]
+)
+def test_a_map_of_several_models_is_refused_with_the_command_for_one(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, capsys, here: str, named: str
+):
+    (repository / "pyproject.toml").write_text(config("a.py:A(n=1)", "c.py:C")[1], encoding="utf-8")
+    (repository / "below").mkdir()
+    monkeypatch.chdir(repository / here)
+    assert main(["diff", "HEAD", "--emit-map", "my keys.txt"]) == 2
+    said = capsys.readouterr().err
+    assert "the configuration names a.py:A(n=1), c.py:C" in said
+    assert f"modgraph diff {named} --emit-map 'my keys.txt'" in " ".join(said.split())

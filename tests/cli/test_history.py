@@ -123,3 +123,40 @@ def test_what_cannot_be_told(history, arguments: list[str]):
 
 def test_no_change_is_none(history):
     assert history("net.py:Net", "--since", "HEAD")[:2] == (0, "the keys did not change\n")
+
+
+NORM = """\
+import torch
+from torch import nn
+
+
+class Norm(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.NAME = nn.Parameter(torch.ones(3))
+
+    def forward(self, x):
+        return x USE self.NAME
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm = Norm()
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "expected"),
+    [("*", {"renamed": [["norm.weight", "norm.scale"]]}), ("+", {"added": ["norm.scale"], "removed": ["norm.weight"]})],
+)
+def test_a_tensor_that_is_used_as_another_was_is_renamed(tmp_path: Path, git, monkeypatch, capsys, use, expected):
+    git("init", "-q", "-b", "main", cwd=tmp_path)
+    for name, how in (("weight", "*"), ("scale", use)):
+        (tmp_path / "net.py").write_text(NORM.replace("NAME", name).replace("USE", how), "utf-8")
+        git("add", "-A", cwd=tmp_path)
+        git("commit", "-q", "-m", name, cwd=tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert main(["history", "net.py:Net", "--format", "json"]) == 0
+    step = json.loads(capsys.readouterr().out)["steps"][-1]
+    assert {name: step[name] for name in ("added", "removed", "renamed", "reshaped") if step[name]} == expected

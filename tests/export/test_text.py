@@ -536,6 +536,12 @@ def test_sizes_that_only_the_user_knows_are_asked_for():
     assert line(None).endswith("x = ? float32; --input gives its sizes")
 
 
+@pytest.mark.parametrize(("traced", "said"), [(True, "x = no tensor"), (False, "x is not known; --input gives it")])
+def test_only_of_a_run_is_it_known_that_an_input_was_no_tensor(traced: bool, said: str):
+    text = Maker(inputs=(ModelInput(name="x", tensors=(), origin="given"),), traced=traced).text()
+    assert next(each for each in text.splitlines() if each.startswith("inputs")).endswith(said)
+
+
 @pytest.mark.parametrize(
     ("shape", "width", "shown"),
     [

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from modgraph.rules.declared.carriers import carriers
+from modgraph.rules.declared.constants import Constants
 from modgraph.rules.declared.declarations import Declaration, declarations
 from modgraph.rules.declared.judging import fits
 from modgraph.rules.declared.roots import Trees
@@ -113,7 +114,7 @@ def _declared(file: str, trees: Trees) -> dict[Kind, list[Declaration]]:
     for each in files:
         text = trees.sources.text(each)
         for name, nodes in text.classes.items() if text is not None else ():
-            for one in (d for node in nodes for d in declarations(node)):
+            for one in (d for node in nodes for d in declarations(node, Constants(trees.sources, each))):
                 kind = Kind(each, name)
                 for carrier in carriers(trees.sources, kind, one.attribute, one.declared.of_configuration, True) or ():
                     found.setdefault(carrier, []).append(one)

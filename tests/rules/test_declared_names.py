@@ -73,6 +73,9 @@ def clones(module, n):
 def filled(layers, width):
     layers.append(Other(width))
 
+def added(layers, name):
+    layers[name] = Other(4)
+
 BLOCKS = {"plain": Block, "other": Other, "narrow": (Block, {"norm": nn.BatchNorm1d})}
 
 class Net(nn.Module):
@@ -116,6 +119,15 @@ BODIES = {
     "keywords": "self.add_module(module=Block(4), name='a')",
     "a base that is named": "class_ = Deep\nself.a = Deep(4)",
     "stars": "self.a = Stars(Block(4), Other(4), last=Block(4))",
+    "a dict of numbers": "self.a = nn.ModuleDict({str(i): Block(4) for i in range(n)})",
+    "a dict of a beginning": "self.a = nn.ModuleDict({f'head{i}': Block(4) for i in range(n)})",
+    "a dict of known names": "self.a = nn.ModuleDict({name: Block(4) for name in ('q', 'k')})",
+    "pairs that are made": "self.a = nn.Sequential(OrderedDict((f'l{i}', Block(4)) for i in range(n)))",
+    "a dict that is called": "self.a = nn.ModuleDict(dict([('w', Block(4))], x=Block(4), y=nn.Identity()))",
+    "a dict in a variable": "d = {str(i): Block(4) for i in range(n)}\nself.a = nn.ModuleDict(d)",
+    "an attribute of a dict": "self.a = nn.ModuleDict({f'l{i}': Block(4) for i in range(n)})\nself.a.l0.more = Other(4)",
+    "a dict that a function fills": "d = {'x': Block(4)}\nadded(d, str(flag))\nself.a = nn.ModuleDict(d)",
+    "beginnings of names nobody knows": "for name in sorted({'q', 'k'})[:n]:\n    setattr(self, f'to_{name}', nn.Linear(4, 4))\n    self.add_module(name + '_out', nn.Linear(4, 4))",
     "apply": "self.a = Block(4).train()\nself.apply(lambda m: m.register_buffer('mark', torch.zeros(1)))",
 }  # fmt: skip
 
@@ -219,7 +231,18 @@ def test_what_is_said_plainly_is_not_followed(tmp_path: Path, monkeypatch: pytes
     assert followed
 
 
-OPEN = ("names nobody knows", "attention", "norms", "wrapped", "enumerated", "apply", "a pair of a table", "stars")
+OPEN = (
+    "names nobody knows",
+    "beginnings of names nobody knows",
+    "a dict that a function fills",
+    "attention",
+    "norms",
+    "wrapped",
+    "enumerated",
+    "apply",
+    "a pair of a table",
+    "stars",
+)
 
 
 @pytest.mark.parametrize("name", [name for name in BODIES if name not in OPEN])
@@ -376,6 +399,27 @@ class Net(nn.Module):
         self.linear = nn.Linear(2, 2)
 """
     assert [each.message.partition(" ")[0] for each in found(tmp_path, text)] == ["'linear.q'"]
+
+
+@pytest.mark.parametrize("made", ["f'to_{name}'", "'to_' + name"])
+def test_names_of_which_a_part_is_known_hold_what_fits_it(tmp_path: Path, made: str):
+    text = f"""\
+from torch import nn
+
+class Net(nn.Module):
+    _tp_plan = {{"to_q.weight": "colwise", "too.weight": "colwise", "tq": "colwise"}}
+
+    def __init__(self, name: str):
+        super().__init__()
+        self.first = nn.Linear(2, 2)
+        setattr(self, {made}, nn.Linear(2, 2))
+
+def main(name):
+    wrap(Net(name), LoraConfig(target_modules=["first", "to_v", "q_proj", "t", "first.bias"]))
+"""
+    text = "from peft import LoraConfig, get_peft_model as wrap\n" + text
+    shown = [each.message.partition(" in ")[0] for each in found(tmp_path, text)]
+    assert shown == ["'too.weight'", "'tq'", "'q_proj'", "'t'"]
 
 
 def test_a_class_of_another_file_that_inherits_it_counts(tmp_path: Path):
@@ -606,8 +650,125 @@ CALLS = [
 def test_names_in_calls_are_of_the_model_beside(tmp_path: Path, code: str, expected: list[str]):
     text = SCRIPT.replace("CODE", code).replace("BODY", "pass")
     reported = found(tmp_path, text)
-    assert [each.message.partition(" in ")[0] for each in reported] == [repr(name) for name in expected]
+    assert [each.message.partition(" in ")[0] for each in reported] == [f"'{name}'" for name in expected]
     assert all(each.class_name is None for each in reported)
+
+
+HELD = [
+    ("targets = ['query', 'nowhere']", "targets"),
+    ("targets: list[str] = ['query', 'nowhere']", "targets"),
+    ("targets = ('query', 'nowhere')", "list(targets)"),
+    ("targets = ['query']\n    targets = targets + ['nowhere']", "targets"),
+    ("one = 'nowhere'\n    targets = ['query', one]", "[*targets, 'head']"),
+    ("part = 'nowhere'", "[f'{part}', 'query']"),
+    ("targets = ['nowhere']\n    print(len(targets), [t for t in targets if 'q' in t], targets[0])", "targets"),
+    ("if width:\n        targets = ['nowhere']", "targets"),
+    ("from constants import TARGETS", "TARGETS"),
+    ("pass", "TARGETS"),
+    ("pass", "TARGETS + ['query']"),
+    ("pass", "set(OWN) | {'query'}"),
+    ("pass", "constants.TARGETS"),
+]  # fmt: skip
+USES = [
+    "wrap(model, LoraConfig(target_modules=HELD))",
+    "[p for n, p in model.named_parameters() if any(t in n for t in HELD)]",
+    "[p for n, p in model.named_parameters() if any([t in n.lower() for t in HELD])]",
+]
+
+
+def held(tmp_path: Path, before: str, use: str, more: str = "", constants: str = "") -> list[str]:
+    """The names that are reported where they are held in a variable."""
+    home = constants or "TARGETS = ['query', 'nowhere']\n"
+    head = "import constants\nfrom constants import TARGETS\nOWN = ('nowhere',)\n"
+    text = head + SCRIPT.replace("BODY", "pass").replace("CODE", f"{before}\n    {use}") + more
+    return [each.message.partition(" in ")[0] for each in found(tmp_path, text, constants=home)]
+
+
+@pytest.mark.parametrize(("before", "name"), HELD)
+@pytest.mark.parametrize("use", USES)
+def test_what_a_variable_certainly_holds_is_looked_at(tmp_path: Path, before: str, name: str, use: str):
+    assert held(tmp_path, before, use.replace("HELD", name)) == ["'nowhere'"]
+
+
+NOT_HELD = [
+    ("targets = ['nowhere']\n    if width:\n        targets = ['query']", "targets"),
+    ("targets = ['nowhere']\n    if width:\n        targets.append('query')", "targets"),
+    ("targets = ['nowhere']\n    other(targets)", "targets"),
+    ("targets = ['nowhere']\n    more = targets\n    more.clear()", "targets"),
+    ("targets = ['nowhere']\n    del targets[0]", "targets"),
+    ("targets = ['nowhere']\n    targets[0] = 'query'", "targets"),
+    ("targets = ['nowhere']\n    def change():\n        targets.clear()\n    change()", "targets"),
+    ("targets = [each for each in ['nowhere']]", "targets"),
+    ("for targets in [['nowhere']]:\n        pass", "targets"),
+    ("pass", "given"),
+    ("pass", "set(OWN) - {'nowhere'}"),
+    ("pass", "OWN if width else ['query']"),
+    ("targets = width or ['nowhere']", "targets"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("before", "name"), NOT_HELD)
+@pytest.mark.parametrize("use", USES)
+def test_of_a_variable_that_may_hold_something_else_nothing_is_said(tmp_path: Path, before: str, name: str, use: str):
+    assert held(tmp_path, before, use.replace("HELD", name)) == []
+
+
+CHANGED_CONSTANTS = [
+    ("", "TARGETS = ['nowhere']\nTARGETS.remove('nowhere')\n"),
+    ("", "TARGETS = ['nowhere']\nTARGETS = ['query']\n"),
+    ("", "TARGETS = ['nowhere']\ndef change():\n    global TARGETS\n    TARGETS = []\n"),
+    ("", "TARGETS = ['nowhere']\ndef change():\n    globals()['TARGETS'] = []\n"),
+    ("", "TARGETS = ['nowhere']\ndef change(targets=TARGETS):\n    targets.clear()\n"),
+    ("", "TARGETS = ['nowhere']\nfrom other import *\n"),
+    ("", "from other import TARGETS\nTARGETS = TARGETS + ['nowhere']\n"),
+    ("", "try:\n    from other import TARGETS\nexcept ImportError:\n    TARGETS = ['nowhere']\n"),
+    ("def change():\n    constants.TARGETS = ['query']\n", ""),
+    ("def change():\n    constants.TARGETS[:] = ['query']\n", ""),
+    ("def change():\n    setattr(constants, 'TARGETS', ['query'])\n", ""),
+    ("def change():\n    TARGETS.clear()\n", ""),
+    ("def change():\n    other(TARGETS)\n", ""),
+]
+
+
+@pytest.mark.parametrize(("more", "constants"), CHANGED_CONSTANTS)
+def test_a_constant_that_something_may_change_says_nothing(tmp_path: Path, more: str, constants: str):
+    assert held(tmp_path, "pass", USES[0].replace("HELD", "TARGETS"), more, constants) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "n_found"),
+    [
+        ("import constants\nconstants.TARGETS.append('query')\n", 0),
+        ("from constants import TARGETS as T\nT.clear()\n", 0),
+        ("from constants import *\nprint(TARGETS)\n", 1),
+        ("TARGETS = []\nTARGETS.append('another of that name')\n", 1),
+    ],
+)
+def test_a_file_beside_may_change_a_constant(tmp_path: Path, text: str, n_found: int):
+    (tmp_path / "beside.py").write_text(text, encoding="utf-8")
+    assert len(held(tmp_path, "pass", USES[0].replace("HELD", "TARGETS"))) == n_found
+
+
+@pytest.mark.parametrize("grown", ["T{} + T{}", "[*T{}, *T{}]", "{{**T{}, **T{}}}", "T{} | T{}"])
+def test_constants_that_grow_without_end_end(tmp_path: Path, grown: str):
+    lines = ["TARGETS = T60", *(f"T{i + 1} = {grown.format(i, i)}" for i in range(60)), "T0 = ['nowhere']"]
+    assert held(tmp_path, "pass", USES[0].replace("HELD", "TARGETS"), constants="\n".join(lines)) == []
+    inside = "\n    ".join(reversed(lines))
+    assert held(tmp_path, inside, USES[0].replace("HELD", "TARGETS")) == []
+
+
+def test_an_argument_of_the_function_around_is_no_constant(tmp_path: Path):
+    more = "\ndef outer(TARGETS):\n    def inner():\n        wrap(Net(), LoraConfig(target_modules=TARGETS))\n"
+    assert held(tmp_path, "pass", "pass", more) == []
+
+
+def test_plans_and_declarations_of_classes_may_be_held_too(tmp_path: Path):
+    more = "\nclass Bad(Net):\n    _no_split_modules = [*OWN, 'Block']\n    OWN = []\n"
+    more += "\nclass Good(Net):\n    _no_split_modules = [*OWN, 'Block']\n"
+    plan = "plan = {'layers.*.query': 1, 'output': 2}\n    parallelize_module(model, mesh, plan)"
+    assert sorted(held(tmp_path, plan, "pass", more)) == ["'nowhere'", "'output'"]
+    classes = "kinds = {Block, Odd}"
+    assert held(tmp_path, classes, "FSDP(model, auto_wrap_policy=ModuleWrapPolicy(kinds))") == ["'Odd'"]
 
 
 CHANGED = [
@@ -647,6 +808,9 @@ def test_a_model_of_which_a_part_was_changed_says_nothing(tmp_path: Path, done: 
 
 
 NOT_THE_NAME = [
+    "[n for n, p in model.named_parameters() if re.search('QUERY', n, flags=re.I)]",
+    "[n for n, p in model.named_parameters() if n.startswith('query', 9)]",
+    "[n for n, p in model.named_parameters() if 'HEAD' in n.upper() or n.lower().startswith('Head')]",
     "[n for n, p in model.named_parameters(prefix='net') if n.startswith('net.')]",
     "for n, p in model.named_parameters():\n        n = 'module.' + n\n        if n.startswith('module.'): pass",
     "for n, p in model.named_parameters(): print([n for n in given if 'frozen' in n])",

@@ -61,7 +61,12 @@ def _said(entry: SuggestedEntry, of: Suggestion) -> str:
     count = f"{entry.count:,} {noun}{'' if entry.count == 1 else 's'}"
     name = ", ".join(entry.where) if of.kind in ("compile", "quantize") and entry.role != "left" else entry.name
     kind = last_name(entry.class_name or "")
-    facts = [count, f"{_amount(entry)} parameters", *([kind] if kind and kind != name else []), entry.note]
+    facts = [
+        count,
+        f"{_amount(entry)} parameter{'' if entry.parameters == 1 else 's'}",
+        *([kind] if kind and kind != name else []),
+        entry.note,
+    ]
     return f"{entry.role} {name}: {', '.join(filter(None, facts))}"
 
 

@@ -217,8 +217,11 @@ def _arguments(graph: Graph, width: int, pen: Pen) -> list[str]:
 
 def _inputs(graph: Graph, width: int, pen: Pen) -> list[str]:
     lines: list[str] = []
+    was_run = any(node.observed is not None for node in graph.modules[:1])
     for given in graph.model.inputs:
-        lines += _entry("" if lines else "inputs", _input(given), width, pen)
+        is_open = not (was_run or given.tensors) and given.literal is None
+        said = f"{given.name} is not known; --input gives it" if is_open else _input(given)
+        lines += _entry("" if lines else "inputs", said, width, pen)
     return lines
 
 

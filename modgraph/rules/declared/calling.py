@@ -7,6 +7,7 @@ import ast
 from modgraph.rules.declared.functions import (
     FUNCTIONS,
     Arguments,
+    given_to,
     inside,
     parameters_of,
 )
@@ -51,6 +52,7 @@ from modgraph.rules.declared.values import (
     Values,
     holds_modules,
 )
+from modgraph.source.dotted_names import dotted
 from modgraph.source.module_classes import makes_no_modules
 from modgraph.source.torch_names import CONTAINERS, torch_class
 
@@ -120,7 +122,7 @@ class Calls(Statements):
                 found |= self._plain_method(base, name, arguments, node, frame)
         if name in ADDING:
             names = self.texts(node.args[0], frame) if name == "setdefault" and node.args else [NUMBERS]
-            names = self.keys_of(node) if name == "update" else names
+            names = self.keys_of(node, frame) if name == "update" else names
             self.add_to(function.value, arguments.all, names, frame)
         if name in TAKING:
             found |= self.items(values)
@@ -166,7 +168,7 @@ class Calls(Statements):
     def _super_method(self, base: Above, name: str, arguments: Arguments, node: ast.Call, frame: Frame) -> Values:
         made = Made(base.receiver)
         if name == "__init__":
-            self.torch_init(made, base.receiver, arguments, frozenset(self.keys_of(node)))
+            self.torch_init(made, base.receiver, arguments, frozenset(self.keys_of(node, frame)))
             return ONLY_DATA
         if name in TAKING or name in ("__getattr__", "__getattribute__", "__iter__"):
             return self.stored_as(base.receiver, NUMBERS) or ONLY_NONE
@@ -207,23 +209,25 @@ class Calls(Statements):
             self.store(base, each, frozenset(v for v in values if not isinstance(v, Text)))
         return True
 
-    def keys_of(self, node: ast.Call) -> list[str]:
+    def keys_of(self, node: ast.Call, frame: Frame) -> list[str]:
         """The names that children of a container get of what it is given."""
-        given = node.args[0] if len(node.args) == 1 else None
-        if isinstance(given, ast.Call) and given.args and ast.unparse(given.func).rpartition(".")[2] == "OrderedDict":
-            given = given.args[0]
+        return self._keys(node.args[0], frame) if len(node.args) == 1 else [ANY]
+
+    def _keys(self, given: ast.expr, frame: Frame) -> list[str]:
+        """The keys of a dict, or the first of pairs, that stands there."""
+        keys: list[ast.expr | None] = [None]
+        if isinstance(given, ast.Call) and (dotted(given.func) or "").rpartition(".")[2] in ("OrderedDict", "dict"):
+            named = [each.arg or ANY for each in given.keywords]
+            return (self._keys(given.args[0], frame) if given.args else []) + named or [ANY]
         if isinstance(given, ast.Dict):
-            keys = given.keys
-        elif (
-            isinstance(given, (ast.List, ast.Tuple))
-            and given.elts
-            and all(isinstance(each, ast.Tuple) and len(each.elts) == 2 for each in given.elts)
-        ):
-            keys = [each.elts[0] for each in given.elts if isinstance(each, ast.Tuple)]
-        else:
-            return [ANY]
-        names = [each.value if isinstance(each, ast.Constant) and isinstance(each.value, str) else ANY for each in keys]
-        return names or [ANY]
+            keys = list(given.keys)
+        elif isinstance(given, ast.DictComp):
+            keys = [given.key]
+        elif isinstance(given, (ast.List, ast.Tuple, ast.ListComp, ast.GeneratorExp)):
+            pairs = given.elts if isinstance(given, (ast.List, ast.Tuple)) else [given.elt]
+            keys = [each.elts[0] if isinstance(each, ast.Tuple) and len(each.elts) == 2 else None for each in pairs]
+        names = [name for key in keys for name in ([ANY] if key is None else self.texts(key, frame))]
+        return list(dict.fromkeys(names)) or [ANY]
 
     def apply(self, called: Atom, arguments: Arguments, node: ast.Call, frame: Frame) -> Values:
         """One thing that may be called."""
@@ -267,26 +271,28 @@ class Calls(Statements):
         box = Box((frame.code.file, node.lineno, node.col_offset, frame.receiver), str(name))
         given = arguments.all
         is_dict = name in ("ModuleDict", "ParameterDict")
-        names = self.names_in(node, frame) if is_dict or name == "Sequential" else [NUMBERS]
-        names = [each for each in names if each != NUMBERS] or [ANY] if is_dict else names
+        names = self.names_in(node, frame, is_dict) if is_dict or name == "Sequential" else [NUMBERS]
         self.held.setdefault(box, {})
         for each in names if given else ():
             self.store(box, each, frozenset(v for v in given if not isinstance(v, (Text, Builtin))))
         return frozenset([box])
 
-    def names_in(self, node: ast.Call, frame: Frame) -> list[str]:
+    def names_in(self, node: ast.Call, frame: Frame, is_dict: bool) -> list[str]:
         """The names of children of a `Sequential` or `ModuleDict` that is made: keys, where it is given a dict."""
+        of_one = ANY if is_dict else NUMBERS
         given = node.args[0] if len(node.args) == 1 else None
         if given is None or isinstance(given, ast.Starred):
-            return [NUMBERS] if node.args else [ANY]
+            return [of_one] if node.args else [ANY]
         if isinstance(given, ast.Name) and given.id in frame.locals and given.id not in parameters_of(frame.node):
-            return self._names_of_variable(given.id, frame)
-        return [NUMBERS] if self._makes_a_module(given, frame) else self.keys_of(node)
+            return self._names_of_variable(given.id, frame, of_one)
+        return [of_one] if self._makes_a_module(given, frame) else self.keys_of(node, frame)
 
-    def _names_of_variable(self, name: str, frame: Frame) -> list[str]:
+    def _names_of_variable(self, name: str, frame: Frame, of_one: str) -> list[str]:
         """The same where it is given a variable, by what is stored in that."""
         found: list[str] = []
         for node in inside(frame.node):
+            if isinstance(node, ast.Call) and any(getattr(each, "id", "") == name for each in given_to(node)):
+                found += [ANY] if any(map(_may_fill, self.value(node.func, frame))) else []
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == name:
                 found += [ANY] if node.attr in ADDING else []
             for target, value in assigned(node) if isinstance(node, ast.stmt) else ():
@@ -295,13 +301,9 @@ class Calls(Statements):
                 elif not (isinstance(target, ast.Name) and target.id == name) or value is None:
                     found += [ANY] if name in {n.id for n in ast.walk(target) if isinstance(n, ast.Name)} else []
                 elif self._makes_a_module(value, frame):
-                    found.append(NUMBERS)
-                elif not (isinstance(value, ast.Call) and not value.args) and not isinstance(value, ast.Dict):
-                    found.append(ANY)
-                else:
-                    found += (
-                        self.keys_of(ast.Call(value, [value], [])) if isinstance(value, ast.Dict) and value.keys else []
-                    )
+                    found.append(of_one)
+                elif not _is_empty(value):
+                    found += self._keys(value, frame)
         return found or [ANY]
 
     def _makes_a_module(self, node: ast.expr, frame: Frame) -> bool:
@@ -342,7 +344,7 @@ class Calls(Statements):
             return ONLY_DATA
         found: Values = arguments.places[2] if len(arguments.places) > 2 else NOTHING
         for name in names:
-            if name == ANY or NUMBERS in name:
+            if ANY in name or NUMBERS in name:
                 is_data = all(each in (DATA, NONE) or isinstance(each, (Text, Given)) for each in arguments.places[0])
                 found |= ONLY_DATA if is_data else ONLY_OPEN
             else:
@@ -375,3 +377,13 @@ class Calls(Statements):
             return ONLY_NONE
         self.hand_out(arguments.all, path.partition(".")[0])
         return ONLY_OPEN
+
+
+def _may_fill(called: Atom) -> bool:
+    """It may put something into a dict that it is given."""
+    return called is OPEN or called is DATA or isinstance(called, (Code, Bound, Made))
+
+
+def _is_empty(node: ast.expr) -> bool:
+    """A dict without anything in it: `{}`, `OrderedDict()`."""
+    return not node.keys if isinstance(node, ast.Dict) else isinstance(node, ast.Call) and not node.args + node.keywords

@@ -15,11 +15,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 
+from modgraph.rules.declared.comparisons import tests
+from modgraph.rules.declared.constants import Constants, Held, names_around
 from modgraph.rules.declared.declarations import Declaration, strings
 from modgraph.rules.declared.following import Followed, TooMuchError
-from modgraph.rules.declared.functions import NO_ARGUMENTS, Arguments, inside, locals_of, parameters_of
+from modgraph.rules.declared.functions import NO_ARGUMENTS, Arguments, given_to, inside, locals_of, parameters_of
 from modgraph.rules.declared.sources import Sources
-from modgraph.rules.declared.table import ARGUMENTS, GETTING, NAMING, Declared, Names
+from modgraph.rules.declared.table import ARGUMENTS, GETTING, NAMING, Names
 from modgraph.rules.declared.tree import Tree
 from modgraph.rules.declared.values import (
     ANY,
@@ -53,8 +55,6 @@ MAX_CUTS = 8
 _SIMPLE = (ast.Expr, ast.Assign, ast.AnnAssign, ast.Return)
 _FUNCTIONS = tuple(function for each in ARGUMENTS.values() for function, _ in each.places)
 _WORD = re.compile(rf"\b(?:{'|'.join((*ARGUMENTS, *_FUNCTIONS, *sorted(NAMING), *sorted(GETTING)))})\b")
-_TESTS = {"startswith": r"^{}", "endswith": r"{}$"}
-_REGULAR = {"re.search": "{}", "re.match": "^(?:{})", "re.fullmatch": "^(?:{})$"}
 
 
 def calls(
@@ -66,30 +66,38 @@ def calls(
     lines = _lines_of_words(text)
     for scope, owner in _scopes(tree):
         top = _as_function(scope) if isinstance(scope, ast.Module) else scope
-        if not _has_one_of(scope, lines) or not _names_any(inside(top)):
+        if not _has_one_of(scope, lines) or not any(map(_may_name, inside(top))):
             continue
         with contextlib.suppress(RecursionError):  # nested too deeply to be copied: its names stay as they are
             top = in_versions(top, scope)
+        nodes = list(inside(top))
+        constants = Constants(sources, file, top, partial(names_around, tree, scope))
+        if not any(True for _ in tests(nodes, constants.of)) and not any(map(_is_given_any, nodes)):
+            continue
         frame = Evaluated(sources, file, top, owner)
-        nodes = list(inside(frame.node))
         for node in (each for each in nodes if isinstance(each, ast.Call)):
             for name, place in _arguments(node):
                 each = ARGUMENTS[name]
                 if frame.is_of(_called(node), each.packages):
                     kinds, until = frame.models_beside(node, nodes, each.packages)
                     before = partial(frame.until, until)
-                    yield from ((one, kinds, False, before) for one in _declarations(name, place, frame))
-        for one, model in _tests(nodes):
+                    declared = _declarations(name, constants.of(place), frame)
+                    yield from ((one, kinds, False, before) for one in declared)
+        for one, model in tests(nodes, constants.of):
             kinds = frame.kinds(model)
             is_self = isinstance(model, ast.Name) and owner is not None and kinds == [Kind(file, owner)]
             yield one, kinds, is_self, partial(frame.until, [model])
 
 
-def _names_any(nodes: Iterator[ast.AST]) -> bool:
-    """Something in a scope names parts of a model."""
-    found = list(nodes)
-    is_given = any(True for node in found if isinstance(node, ast.Call) for _ in _arguments(node))
-    return is_given or any(True for _ in _tests(found))
+def _is_given_any(node: ast.AST) -> bool:
+    """A call is given names of parts of a model."""
+    return isinstance(node, ast.Call) and any(True for _ in _arguments(node))
+
+
+def _may_name(node: ast.AST) -> bool:
+    """The same, or it asks a model for names or for a part."""
+    is_asking = isinstance(node, ast.Attribute) and (node.attr in NAMING or node.attr in GETTING)
+    return is_asking or _is_given_any(node)
 
 
 def _lines_of_words(text: str) -> list[int]:
@@ -149,98 +157,26 @@ def _called(node: ast.Call) -> ast.expr:
     return node.args[0] if is_partial and node.args else node.func
 
 
-def _declarations(name: str, place: ast.expr, frame: Evaluated) -> Iterator[Declaration]:
-    declared = ARGUMENTS[name]
+def _declarations(name: str, held: Held, frame: Evaluated) -> Iterator[Declaration]:
+    declared, place = ARGUMENTS[name], held.node
     if declared.names is Names.TYPES:
+        if any(file != frame.file for (file, _), _ in held.variables):  # classes by their names in that file
+            return
         for each in place.elts if isinstance(place, (ast.Set, ast.List, ast.Tuple)) else [place]:
             kind = frame.class_of(each)
             if kind is not None:
-                yield Declaration(name, declared, dotted(each) or kind.last, each, kind=kind)
+                shown = dotted(each) or kind.last
+                yield Declaration(name, declared, shown, each, kind=kind, variables=held.variables)
         return
     if isinstance(place, ast.Constant) and isinstance(place.value, str):
         is_name = declared.alone is not Names.CLASSES or place.value.isidentifier()
         if place.value and is_name and place.value not in declared.special and declared.alone is not None:
-            yield Declaration(name, replace(declared, names=declared.alone), place.value, place)
+            alone = replace(declared, names=declared.alone)
+            yield Declaration(name, alone, place.value, place, variables=held.variables)
         return
     for text, is_dict in strings(place, False):
         if isinstance(text.value, str) and text.value and text.value not in declared.special:
-            yield Declaration(name, declared, text.value, text, is_dict)
-
-
-# ---- comparisons of names --------------------------------------------------------------------------------------------
-
-
-def _tests(nodes: Sequence[ast.AST]) -> Iterator[tuple[Declaration, ast.expr]]:
-    """Texts with which the names of `model.named_parameters()` are compared, or by which it is asked for a part; and
-    that model."""
-    lists = _lists(nodes)
-    for node in nodes:
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in GETTING:
-            for path in node.args[:1] if len(node.args) == 1 else ():
-                if isinstance(path, ast.Constant) and isinstance(path.value, str) and path.value:
-                    yield Declaration(f"{node.func.attr}()", Declared(Names.PLAN), path.value, path), node.func.value
-        loops = [node] if isinstance(node, ast.For) else list(getattr(node, "generators", ()))
-        for loop in loops:
-            over, target = loop.iter, loop.target
-            if not (isinstance(over, ast.Call) and isinstance(over.func, ast.Attribute) and over.func.attr in NAMING):
-                continue
-            is_renamed = over.args or any(each.arg == "prefix" for each in over.keywords)
-            if is_renamed or not (isinstance(target, ast.Tuple) and isinstance(target.elts[0], ast.Name)):
-                continue
-            if _is_bound_again(node, target.elts[0].id):
-                continue
-            for each, pattern in _compared(node, target.elts[0].id, lists):
-                declared = Declared(Names.TEXT)
-                yield Declaration(f"{over.func.attr}()", declared, pattern, each), over.func.value
-
-
-def _is_bound_again(node: ast.AST, name: str) -> bool:
-    """Something in a loop binds its name anew, or is another of that name."""
-    bound = [each for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)]
-    taken = [each for each in ast.walk(node) if isinstance(each, ast.arg) and each.arg == name]
-    return sum(each.id == name for each in bound) > 1 or bool(taken)
-
-
-def _lists(nodes: Sequence[ast.AST]) -> dict[str, ast.expr]:
-    """Names of the scope that are given a list of texts, once."""
-    found: dict[str, list[ast.expr]] = {}
-    for node in nodes:
-        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-            found.setdefault(node.targets[0].id, []).append(node.value)
-    return {name: values[0] for name, values in found.items() if len(values) == 1}
-
-
-def _compared(node: ast.AST, name: str, lists: dict[str, ast.expr]) -> Iterator[tuple[ast.Constant, str]]:
-    """Texts that are looked for in a name, each as a regular expression."""
-    for each in ast.walk(node):
-        if isinstance(each, ast.Compare) and len(each.ops) == 1 and isinstance(each.ops[0], (ast.In, ast.NotIn)):
-            if getattr(each.comparators[0], "id", None) == name and _is_text(each.left):
-                yield each.left, re.escape(each.left.value)  # type: ignore[misc, attr-defined]
-        elif isinstance(each, ast.GeneratorExp) and isinstance(each.elt, ast.Compare) and len(each.generators) == 1:
-            yield from ((text, re.escape(str(text.value))) for text in _of_any(each, name, lists))
-        elif isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute) and each.args:
-            function, first = each.func, each.args[0]
-            if function.attr in _TESTS and getattr(function.value, "id", None) == name and _is_text(first):
-                yield first, _TESTS[function.attr].format(re.escape(first.value))  # type: ignore[misc, attr-defined]
-            elif dotted(function) in _REGULAR and len(each.args) == 2 and _is_text(first):
-                is_it = getattr(each.args[1], "id", None) == name
-                yield from [(first, _REGULAR[f"re.{function.attr}"].format(first.value))] * is_it  # type: ignore[misc, attr-defined]
-
-
-def _of_any(node: ast.GeneratorExp, name: str, lists: dict[str, ast.expr]) -> Iterator[ast.Constant]:
-    """`any(text in name for text in [...])`."""
-    loop, test = node.generators[0], node.elt
-    assert isinstance(test, ast.Compare)
-    is_it = isinstance(test.left, ast.Name) and getattr(loop.target, "id", None) == test.left.id
-    if is_it and isinstance(test.ops[0], ast.In) and getattr(test.comparators[0], "id", None) == name:
-        given = lists.get(loop.iter.id) if isinstance(loop.iter, ast.Name) else loop.iter
-        for each in given.elts if isinstance(given, (ast.List, ast.Tuple, ast.Set)) else ():
-            if isinstance(each, ast.Constant) and _is_text(each):
-                yield each
-
-
-def _is_text(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, str) and bool(node.value)
+            yield Declaration(name, declared, text.value, text, is_dict, variables=held.variables)
 
 
 # ---- the model -------------------------------------------------------------------------------------------------------
@@ -420,17 +356,13 @@ class Evaluated:
     def _models_in(self, call: ast.Call, *but: ast.expr) -> list[Kind | None]:
         """Modules among the arguments of a call; None for one that may be any."""
         found: list[Kind | None] = []
-        for each in _given(call):
+        for each in given_to(call):
             if each in but:
                 continue
             values = self.value(each)
             if any(isinstance(value, (Made, Box)) for value in values):
                 found += self.kinds(each) or [None]
         return found
-
-
-def _given(call: ast.Call) -> list[ast.expr]:
-    return [*call.args, *(keyword.value for keyword in call.keywords)]
 
 
 def _takes_any(call: ast.Call, results: Sequence[ast.Call], nodes: Sequence[ast.AST]) -> bool:
@@ -441,7 +373,7 @@ def _takes_any(call: ast.Call, results: Sequence[ast.Call], nodes: Sequence[ast.
         if isinstance(each, ast.Assign) and each.value in results and isinstance(each.targets[0], ast.Name)
     }
     receiver = [call.func.value] if isinstance(call.func, ast.Attribute) else []
-    return any(one in results or getattr(one, "id", None) in names for one in (*_given(call), *receiver))
+    return any(one in results or getattr(one, "id", None) in names for one in (*given_to(call), *receiver))
 
 
 def _as_function(tree: ast.Module) -> ast.FunctionDef:

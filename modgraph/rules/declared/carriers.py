@@ -105,10 +105,9 @@ def _is_it(sources: Sources, owner: Kind, annotation: ast.expr, configuration: K
     return Given(configuration) in (sources.by_annotation(owner, annotation) or ())
 
 
-def _mentioning(sources: Sources, kind: Kind, nearby: bool) -> Sequence[str] | None:
-    """The files of the package of a class that have its name, its own first; None where these are too many."""
-    own = kind.file
-    root = os.path.dirname(own) if nearby else _root(own)
+def files_of_package(sources: Sources, file: str, nearby: bool = False) -> Sequence[str] | None:
+    """The files of the package that a file lies in, or of its folder alone; None where these are too many."""
+    root = os.path.dirname(file) if nearby else _root(file)
     listed: dict[tuple[str, bool], list[str]] = sources.project.shared.setdefault(("files of packages",), {})
     if (root, nearby) not in listed:
         listed[root, nearby] = list(islice(_files(root, not nearby), MAX_LOOKED_AT + 1))
@@ -116,6 +115,14 @@ def _mentioning(sources: Sources, kind: Kind, nearby: bool) -> Sequence[str] | N
     if len(files) > MAX_LOOKED_AT:
         return None
     sources.project.read.update(dict.fromkeys((root, *files)))
+    return files
+
+
+def _mentioning(sources: Sources, kind: Kind, nearby: bool) -> Sequence[str] | None:
+    """Those of the package of a class that have its name, its own first."""
+    own, files = kind.file, files_of_package(sources, kind.file, nearby)
+    if files is None:
+        return None
     return [own, *(file for file in files if file != own and (not kind.last or kind.last in _words(sources, file)))]
 
 

@@ -58,7 +58,8 @@ class Expressions(Objects):
     def _combined(self, node: ast.expr, frame: Frame) -> Values:
         below = [self.value(each, frame) for each in ast.iter_child_nodes(node) if isinstance(each, ast.expr)]
         if isinstance(node, ast.JoinedStr):
-            return frozenset(Text(each) for each in self.texts(node, frame) if each != ANY) or ONLY_NONE
+            names = self.texts(node, frame)
+            return frozenset(Text(each) for each in names if each != ANY) | (ONLY_NONE if ANY in names else NOTHING)
         if isinstance(node, ast.Compare):
             return ONLY_NONE
         if isinstance(node, (ast.Yield, ast.YieldFrom)):
@@ -123,7 +124,7 @@ class Expressions(Objects):
                 inner = part.value if isinstance(part, ast.FormattedValue) else part
                 ends = self.texts(inner, frame) if isinstance(inner, ast.expr) else [ANY]
                 found = [f"{head}{end}" for head in found for end in ends]
-                if any(ANY in each for each in ends) or len(found) > MAX_NAMES:
+                if len(found) > MAX_NAMES:
                     return [ANY]
             return found
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "str" and len(node.args) == 1:
@@ -132,7 +133,7 @@ class Expressions(Objects):
             return [NUMBERS]
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and self._is_text(node, frame):
             pairs = [(a, b) for a in self.texts(node.left, frame) for b in self.texts(node.right, frame)]
-            return [ANY] if any(ANY in pair for pair in pairs) or len(pairs) > MAX_NAMES else [a + b for a, b in pairs]
+            return [ANY] if len(pairs) > MAX_NAMES else [a + b for a, b in pairs]
         values = self.value(node, frame)
         names = [v.text if isinstance(v, Text) else NUMBERS if v is NUMBER else ANY for v in values]
         return [ANY] if ANY in names or not names or len(names) > MAX_NAMES else sorted(set(names))

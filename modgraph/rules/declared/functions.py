@@ -50,6 +50,11 @@ def parameters_of(node: Function) -> list[str]:
     return [each.arg for each in (*taken.posonlyargs, *taken.args, *taken.kwonlyargs)]
 
 
+def given_to(call: ast.Call) -> list[ast.expr]:
+    """What stands as an argument of a call."""
+    return [*call.args, *(keyword.value for keyword in call.keywords)]
+
+
 def locals_of(node: Function) -> frozenset[str]:
     """The names that a function binds, those of functions in it left out."""
     return _told(node)[0]

@@ -10,9 +10,10 @@ from functools import cached_property
 
 from modgraph.rules.declared.calls import Evaluated, calls
 from modgraph.rules.declared.carriers import carriers, inheriting
+from modgraph.rules.declared.constants import Constants, is_changed_elsewhere
 from modgraph.rules.declared.declarations import Declaration, declarations
 from modgraph.rules.declared.roots import Trees
-from modgraph.rules.declared.sources import Sources, Text
+from modgraph.rules.declared.sources import Sources, Text, assigned, members_of
 from modgraph.rules.declared.table import Names
 from modgraph.rules.declared.tree import OpenError, Tree
 from modgraph.rules.declared.values import Kind
@@ -31,11 +32,19 @@ MOST_PARSED = 120
 def unfit(subject: Subject, code: str) -> Iterator[Found]:
     """What a class declares and nothing can have."""
     if "declared" not in subject.notes:
-        declared = [] if subject.is_local else list(declarations(subject.facts.node))
+        declared = [] if subject.is_local else list(_declared(subject))
         subject.notes["declared"] = list(_judged(subject, declared)) if declared else []
     for each, found in subject.notes["declared"]:
         if (OF_CLASSES if each.declared.names in _CLASSES else OF_PATHS) == code:
             yield found
+
+
+def _declared(subject: Subject) -> Iterator[Declaration]:
+    node, file = subject.facts.node, subject.file.path
+    own = frozenset(
+        target.id for each in members_of(node) for target, _ in assigned(each) if isinstance(target, ast.Name)
+    )
+    return declarations(node, Constants(_trees(subject.file).sources, file, None, lambda: own))
 
 
 def unfit_in_calls(file: FileSubject, code: str) -> Iterator[Found]:
@@ -90,9 +99,16 @@ def _of_call(
         scope = before()
         if any(scope.has_changed(tree, each.declared.packages) for tree in known):
             return None
+        if _is_changed_elsewhere(trees.sources, each, scope.file):
+            return None
     except OpenError:
         return None
     return _message(each, known)
+
+
+def _is_changed_elsewhere(sources: Sources, each: Declaration, file: str) -> bool:
+    """What holds a name may be something else, by what other files do."""
+    return any(is_changed_elsewhere(sources, variable, value, file) for variable, value in each.variables)
 
 
 def _judged(subject: Subject, declared: list[Declaration]) -> Iterator[tuple[Declaration, Found]]:
@@ -168,6 +184,8 @@ class Having:
         named = [tree for tree in trees if tree.children(tree.start)]
         if len(trees) < len(self.kinds) or not named:
             return None
+        if _is_changed_elsewhere(self.trees.sources, each, self.kind.file):
+            return None
         return _message(each, named)
 
     def _fits_plainly(self, kind: Kind, each: Declaration) -> bool:
@@ -206,7 +224,7 @@ def fits(tree: Tree, each: Declaration) -> bool:
         if names is Names.TIED and each.is_dict:
             return tree.matches(re.compile(f"^{text}"), "search")
         if names is Names.END:
-            return tree.matches(re.compile(rf"(^|\.){re.escape(text)}$"), "search")
+            return tree.has_end(text)
         if names is Names.ENDING:
             return tree.matches(re.compile(rf"(.*\.)?({text})"), "fullmatch")
         if names is Names.WHOLE:
@@ -228,7 +246,12 @@ def _message(each: Declaration, trees: list[Tree]) -> str:
     shown = ", ".join(of[:MOST_NAMED]) + (f" and {len(of) - MOST_NAMED} more" if len(of) > MOST_NAMED else "")
     near = _near(each, trees)
     hint = f"; did you mean {near!r}?" if near is not None else ""
-    return f"{each.shown!r} in {each.attribute} {what}, in any configuration of {shown}{hint}"
+    return f"{_quoted(each.shown)} in {each.attribute} {what}, in any configuration of {shown}{hint}"
+
+
+def _quoted(text: str) -> str:
+    """As a source writes it: a regular expression with its backslashes once."""
+    return f"'{text}'" if "\\" in text and text.isprintable() and "'" not in text else repr(text)
 
 
 def _near(each: Declaration, trees: list[Tree]) -> str | None:

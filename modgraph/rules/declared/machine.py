@@ -97,13 +97,21 @@ class Machine:
             if not values:
                 return
         if isinstance(target, Made):
-            self.put(self.stored.setdefault(target.kind, {}), name, values, target.kind, name)
+            self._put_on(target.kind, name, values)
         elif isinstance(target, Box):
             self.put(self.held.setdefault(target, {}), name, values, target)
         elif isinstance(target, Above):
-            self.put(self.stored.setdefault(target.receiver, {}), name, values, target.receiver, name)
+            self._put_on(target.receiver, name, values)
         elif (target is OPEN or target is DATA) and values - ONLY_DATA:
             self.put(self.anywhere, name, values, "anywhere", name)
+
+    def _put_on(self, kind: Kind, name: str, values: Values) -> None:
+        self.put(self.stored.setdefault(kind, {}), name, values, kind, ANY if ANY in name else name)
+
+    def stored_openly(self, kind: Kind) -> Values:
+        """What is stored under names that are not known, or not whole."""
+        self.read.add((kind, ANY))
+        return NOTHING.union(*(values for name, values in self.stored.get(kind, {}).items() if ANY in name))
 
     def stored_as(self, kind: Kind, name: str) -> Values | None:
         """What is stored under a name; None where nothing is."""
@@ -123,7 +131,7 @@ class Machine:
         not known, under a new name alone."""
         made = frozenset(each for each in values if isinstance(each, (Made, Box)) or each in (PARAMETER, BUFFER))
         named = self.named or {}
-        is_new = isinstance(target, Made) and name != ANY and name not in named.get(target.kind, ())
+        is_new = isinstance(target, Made) and ANY not in name and name not in named.get(target.kind, ())
         if not isinstance(target, (Made, Box)) or not is_new:
             return made
         return made | ONLY_DATA if values & {OPEN, DATA} else made

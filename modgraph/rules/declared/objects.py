@@ -34,6 +34,7 @@ from modgraph.rules.declared.values import (
     Made,
     Text,
     Values,
+    may_be_named,
 )
 
 
@@ -88,8 +89,7 @@ class Objects(Machine):
         if isinstance(value, Given):
             return self.sources.field(value.kind, name)
         if isinstance(value, Box):
-            held = self.held_in(value)
-            return held.get(name, NOTHING) | held.get(ANY, NOTHING) or ONLY_NONE
+            return may_be_named(self.held_in(value), name) or ONLY_NONE
         if value is NONE or value is NUMBER or isinstance(value, Text):
             return ONLY_NONE
         return ONLY_OPEN if value is OPEN else ONLY_DATA
@@ -105,7 +105,7 @@ class Objects(Machine):
         for owner, node in self.found(kind, name):
             found |= self.member(owner, node, kind)
         if not found:
-            found = self.stored_as(kind, ANY) or NOTHING
+            found = self.stored_openly(kind)
         if not found:
             self.read.add(("all",))
         if not found and self.is_all:

@@ -185,6 +185,8 @@ class Sources:
         self._lines: dict[Kind, tuple[tuple[Kind, ...], bool]] = {}
         self._modules: dict[Kind, bool | None] = {}
         self._own: dict[Kind, Mapping[str, Sequence[ast.stmt]]] = {}
+        self.held: dict[tuple[str, str], tuple[ast.expr | None, dict[tuple[str, str], ast.expr]]] = {}
+        """By file and name: what a variable certainly holds, and the variables that say so."""
 
     def text(self, file: str) -> Text | None:
         """A file as it was read; None where it cannot be."""
@@ -238,6 +240,17 @@ class Sources:
         if hasattr(builtins, name):
             return frozenset([Builtin(name)])
         return ONLY_OPEN
+
+    def variable(self, file: str, name: str, bound: tuple[str, str, int] | None = None) -> tuple[str, str] | None:
+        """The variable at the top of a file, (file, name), that a dotted name is; `bound`: by what import statement,
+        where a function has one."""
+        first, *rest = name.split(".")
+        found = self.named(file, first) if bound is None else self.imported(file, bound)
+        for each in rest:
+            if isinstance(found, tuple):
+                return None
+            found = self._attribute(found, each)
+        return found if isinstance(found, tuple) else None
 
     def imported(self, file: str, bound: tuple[str, str, int], steps: int = MAX_STEPS) -> Values | tuple[str, str]:
         """What an import statement binds."""

@@ -82,7 +82,7 @@ class Tree:
         if torch is not None and torch not in CONTAINERS:
             found.update(children_of(torch))
         for name, values in self.followed.stored.get(kind, {}).items():
-            if torch in CONTAINERS and name in (NUMBERS, ANY):
+            if torch in CONTAINERS and (name == NUMBERS or ANY in name):
                 values = self._as_items(values)
             if DATA in values and self._is_called(kind, name):
                 values |= ONLY_OPEN
@@ -132,6 +132,12 @@ class Tree:
 
     def reached(self) -> tuple[frozenset[Kind], bool]:
         """The classes that may have instances in it, and whether there may be others."""
+        seen = self._seen()
+        self._boxes = frozenset(each.kind for each in seen if isinstance(each, Box))
+        return frozenset(each.kind for each in seen if isinstance(each, Made)), OPEN in seen
+
+    def _seen(self) -> set[Atom]:
+        """Whatever stands in it."""
         seen: set[Atom] = set()
         pending: list[Atom] = [Made(self.root)]
         while pending:
@@ -140,8 +146,7 @@ class Tree:
                 seen.add(atom)
                 for values in self.children(atom).values():
                     pending.extend(values)
-        self._boxes = frozenset(each.kind for each in seen if isinstance(each, Box))
-        return frozenset(each.kind for each in seen if isinstance(each, Made)), OPEN in seen
+        return seen
 
     def class_names(self) -> tuple[frozenset[str], bool]:
         """The names of these classes, torch's containers among them, and whether there may be others."""
@@ -186,6 +191,20 @@ class Tree:
             raise OpenError
         return False
 
+    def has_end(self, text: str) -> bool:
+        """Whether a path may end with some names.
+
+        Raises:
+            OpenError: it may be in a part that is not known.
+        """
+        seen = self._seen()
+        answers = [self._walk(frozenset([start]), tuple(text.split(".")), _fits_as_it_is) for start in seen]
+        if any(answers):
+            return True
+        if OPEN in seen or None in answers:
+            raise OpenError
+        return False
+
     def _walk(self, values: Values, parts: tuple[str, ...], fits: Callable[[str, str], bool]) -> bool | None:
         """Whether a path leads on from these; None where that is not known."""
         if not parts:
@@ -193,7 +212,7 @@ class Tree:
         is_open = OPEN in values
         for value in values:
             for name, below in self.children(value).items():
-                if not (name == ANY or fits(name, parts[0])):
+                if not fits(name, parts[0]):
                     continue
                 answer = self._walk(below, parts[1:], fits)
                 if answer and ANY not in name:
@@ -266,19 +285,25 @@ def called_in(node: ast.ClassDef) -> Iterator[str]:
 @cache
 def _fits(name: str, part: str) -> bool:
     """A name of the tree, `#` for digits, may be what a pattern says, `*` for digits."""
-    if name == part:
+    if _fits_as_it_is(name, part):
         return True
-    own = re.compile("".join(r"[0-9]+" if each == NUMBERS else re.escape(each) for each in name))
-    if own.fullmatch(part):
-        return True
-    if "*" not in part:
-        return False
+    if "*" not in part or ANY in name:
+        return "*" in part
     asked = re.compile("".join(r"[0-9]+" if each == "*" else re.escape(each) for each in part))
     return asked.fullmatch(name.replace(NUMBERS, "0")) is not None
 
 
 @cache
+def _fits_as_it_is(name: str, part: str) -> bool:
+    """A name of the tree, `#` for digits and `?` for anything, may be a text."""
+    own = "".join({NUMBERS: r"[0-9]+", ANY: ".*"}.get(each) or re.escape(each) for each in name)
+    return name == part or re.fullmatch(own, part, re.DOTALL) is not None
+
+
+@cache
 def _fits_glob(name: str, part: str) -> bool:
     """A name of the tree, `#` for digits, may be what a pattern as of names of files says."""
+    if ANY in name:
+        return True
     numbers = {*map(str, range(20)), *re.findall(r"\d+", part), "100", "12345"}
     return any(fnmatchcase(name.replace(NUMBERS, each), part) for each in numbers)

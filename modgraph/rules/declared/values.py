@@ -6,7 +6,7 @@ A list, tuple or dict is the set of what is in it. Sets only grow, so that what 
 from __future__ import annotations
 
 import ast
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -141,9 +141,9 @@ ONLY_DATA: Values = frozenset([DATA])
 ONLY_NONE: Values = frozenset([NONE])
 ONLY_OPEN: Values = frozenset([OPEN])
 ANY = "?"
-"""The name of a child of which the name is not known."""
+"""The name of a child of which the name is not known; in a name, a part of it that is not."""
 NUMBERS = "#"
-"""The names of children that are numbered."""
+"""The names of children that are numbered; in a name, the digits of it."""
 
 
 @dataclass(slots=True)
@@ -169,6 +169,11 @@ class Frame:
     @property
     def key(self) -> FrameKey:
         return self.code, self.receiver
+
+
+def may_be_named(stored: Mapping[str, Values], name: str) -> Values:
+    """What stands under a name, or under one that may be it."""
+    return NOTHING.union(*(found for each, found in stored.items() if each == name or ANY in each or NUMBERS in each))
 
 
 def holds_modules(values: Values) -> bool:
