@@ -107,6 +107,7 @@ BODIES = {
     "in a loop over them": "self.a = nn.ModuleList([Block(4) for _ in range(n)])\nfor each in self.a:\n    each.gate = nn.Linear(4, 1)",
     "parameters": "self.p = nn.ParameterList([torch.zeros(2) for _ in range(n)])\nself.q = nn.ParameterDict({'x': torch.zeros(2)})",
     "attention": "self.a = nn.MultiheadAttention(4, 2, kdim=3, vdim=3, add_bias_kv=True)\nself.b = nn.TransformerEncoderLayer(4, 2, 8)",
+    "attention alone": "self.a = nn.MultiheadAttention(4, 2)",
     "norms": "self.a = nn.utils.parametrizations.weight_norm(nn.Linear(4, 4))\nself.b = nn.Linear(4, 4)",
     "wrapped": "self.a = torch.compile(nn.Linear(4, 4)) if flag else nn.DataParallel(Block(4))",
     "two at once": "self.a, self.b = Block(4), Other(4)",

@@ -26,6 +26,9 @@ _OF_ATTENTION = (
     "bias_k",
     "bias_v",
 )
+INNER_CLASSES: Mapping[str, frozenset[str]] = {"MultiheadAttention": frozenset(["NonDynamicallyQuantizableLinear"])}
+"""By class of torch.nn, the classes of its children that have no public name (torch/nn/modules/activation.py). Their
+tree is that of the public class from which they derive."""
 
 
 def children_of(name: str) -> Mapping[str, Values]:

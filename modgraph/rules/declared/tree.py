@@ -10,7 +10,7 @@ from functools import cache, cached_property
 from itertools import islice, product
 
 from modgraph.rules.declared.following import Followed
-from modgraph.rules.declared.torch_trees import children_of
+from modgraph.rules.declared.torch_trees import INNER_CLASSES, children_of
 from modgraph.rules.declared.values import (
     ANY,
     BUFFER,
@@ -151,7 +151,9 @@ class Tree:
     def class_names(self) -> tuple[frozenset[str], bool]:
         """The names of these classes, torch's containers among them, and whether there may be others."""
         kinds, is_open = self.reached()
-        return frozenset(each.last for each in kinds) | self._boxes, is_open
+        of_torch = {above.torch for kind in kinds for above in self.followed.sources.line(kind)[0]}
+        inner = frozenset[str]().union(*(INNER_CLASSES.get(name or "", ()) for name in of_torch))
+        return frozenset(each.last for each in kinds) | self._boxes | inner, is_open
 
     def has_instance(self, of: Kind) -> bool:
         """Whether something in it may be of a class, or of one that derives from it.
