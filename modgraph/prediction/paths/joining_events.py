@@ -167,7 +167,7 @@ def _parted(met: Event, left: Sequence[Event]) -> _Parted | None:
     if all(isinstance(each, Assume) for each in rest):
         return _Parted(until, tests, left, ())
     arms = ((*own, *rest), _tests(further)) if is_first else (_tests(further), (*own, *rest))
-    return _Parted(until, tests, left, (Either(met.reason, met.where, *arms),))
+    return _Parted(until, tests, left, (Either(met.reason, met.where, *arms, met.twins),))
 
 
 def _tests(events: Sequence[Event]) -> tuple[Event, ...]:

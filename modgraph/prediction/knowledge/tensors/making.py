@@ -20,6 +20,7 @@ from modgraph.prediction.domain.values import (
     NONE,
     SIZE,
     Address,
+    Choice,
     Constant,
     Dtype,
     KnownClass,
@@ -526,14 +527,24 @@ def size_object(arguments: Arguments, machine: Machine) -> Value:
     return shape_value(shape_argument(machine, arguments.positional), machine)
 
 
-@models("torch.numel", "torch.is_tensor", "torch.is_floating_point")
+@models("torch.is_tensor")
+def is_tensor(arguments: Arguments, machine: Machine) -> Value:
+    value = arguments.get(0, "obj", NONE)
+    if isinstance(value, Choice):
+        return machine.distribute(value, lambda each: _is_tensor(machine, each))
+    return _is_tensor(machine, value)
+
+
+def _is_tensor(machine: Machine, value: Value) -> Value:
+    if isinstance(value, Unknown) or machine.guesses.doubts(value):
+        return machine.unknown("whether it is a tensor is not known", value)
+    return Constant(tensor_of(machine, value) is not None)
+
+
+@models("torch.numel", "torch.is_floating_point")
 def asked(arguments: Arguments, machine: Machine) -> Value:
     tensor = tensor_of(machine, arguments.positional[0])
     name = last_name(arguments.function)
-    if name == "is_tensor" and machine.guesses.doubts(arguments.positional[0]):
-        return machine.unknown("whether it is a tensor is not known")
-    if name == "is_tensor" and not isinstance(arguments.positional[0], Unknown):
-        return Constant(tensor is not None)
     size = count(tensor.shape) if tensor is not None else None
     if tensor is not None and name == "is_floating_point" and tensor.dtype is not None:
         return Constant("float" in tensor.dtype)
