@@ -21,6 +21,7 @@ from modgraph.graph.model import Call, Condition, Edge, Graph, ModuleNode, OpenP
 from modgraph.graph.opened import Told, open_call
 from modgraph.graph.turns import Order, told_by_run
 
+_Step = Call | Operation
 _Item = TypeVar("_Item", Call, Operation)
 _Part = TypeVar("_Part", Call, Operation, Edge)
 
@@ -282,12 +283,25 @@ class _Joined:
         )
         calls: list[tuple[Call, Call]] = []
         operations: list[tuple[Operation, Operation]] = []
-        for each, other in aligned(*rows, self._key_of_part, self._weight):
+        for each, other in self._in_rows(*rows):
             if isinstance(each, Call) and isinstance(other, Call):
                 calls.append((each, other))
             elif isinstance(each, Operation) and isinstance(other, Operation):
                 operations.append((each, other))
         return calls, operations
+
+    def _in_rows(self, theirs: Sequence[_Step], ours: Sequence[_Step]) -> list[tuple[_Step, _Step]]:
+        """In their order, and then what is left at one line: what other arguments than the usual ones lead to is
+        predicted behind the usual run, wherever it stands in the source."""
+        pairs = aligned(theirs, ours, self._key_of_part, self._weight)
+        if len(pairs) < min(len(theirs), len(ours)):
+            done = {id(each) for pair in pairs for each in pair}
+            rest, other = ([each for each in row if id(each) not in done] for row in (theirs, ours))
+            pairs += aligned(rest, other, self._key_of_part, self._weight_at_one_line)
+        return pairs
+
+    def _weight_at_one_line(self, one: Part, two: Part) -> int:
+        return self._weight(one, two) if weight(one, two) > 1 else 0
 
     def _weight(self, one: Part, two: Part) -> int:
         """What takes its data from elsewhere is matched with what nothing else is."""
