@@ -866,7 +866,8 @@ class Encoding(nn.Module):
         super().__init__()
         self.encoder = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 8))
         self.other = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 8))
-        self.more = nn.Linear(8, 8)
+        self.more, self.last, self.norm = nn.Linear(8, 8), nn.Linear(8, 8), nn.LayerNorm(8)
+        self.scale, self.shift = nn.Parameter(torch.ones(8)), nn.Parameter(torch.ones(8))
 
 
 class TwoTowers(Encoding):
@@ -916,3 +917,132 @@ class OtherOrderOfTheSame(Encoding):
 
     def forward(self, left, right):
         return self.more(self.encoder(left)) - self.encoder(self.more(right))
+
+
+class OtherOrderOfThree(Encoding):
+    """8x8 8x8: nothing"""
+
+    def forward(self, left, right):
+        return self.more(self.norm(self.more(self.encoder(left)))) - self.norm(
+            self.more(self.more(self.encoder(right)))
+        )
+
+
+class OtherOrderOfTwoBetween(Encoding):
+    """8x8 8x8: nothing"""
+
+    def forward(self, left, right):
+        one = self.more(self.last(self.more(self.norm(self.more(self.encoder(left))))))
+        return one - self.more(self.norm(self.more(self.last(self.more(self.encoder(right))))))
+
+
+class MeansOverOtherDimensions(Encoding):
+    """8x8 8x8: nothing"""
+
+    def forward(self, left, right):
+        return self.encoder(left).mean(0) - self.encoder(right).mean(1)
+
+
+class OtherPowers(Encoding):
+    """8x8 8x8: nothing"""
+
+    def forward(self, left, right):
+        return self.encoder(left).pow(2) - self.encoder(right).pow(3)
+
+
+class OtherNumbersAdded(Encoding):
+    """8x8 8x8: nothing"""
+
+    def forward(self, left, right):
+        return (self.encoder(left) + 1) - (self.encoder(right) + 7)
+
+
+class SubtractedTheOtherWayRound(Encoding):
+    """8x8 8x8: nothing"""
+
+    def forward(self, left, right):
+        return (1 - self.encoder(left)) * (self.encoder(right) - 1)
+
+
+class OtherHalves(Encoding):
+    """8x8 8x8: nothing"""
+
+    def forward(self, left, right):
+        return self.encoder(left)[:, :4] @ self.encoder(right)[:, 4:].t()
+
+
+class OtherChunks(Encoding):
+    """8x8 8x8: nothing"""
+
+    def forward(self, left, right):
+        return self.encoder(left).chunk(2, -1)[0] - self.encoder(right).chunk(2, -1)[1]
+
+
+class SoftmaxOverOtherDimensions(Encoding):
+    """8x8 8x8: nothing"""
+
+    def forward(self, left, right):
+        return F.softmax(self.encoder(left), 0) @ F.softmax(self.encoder(right), 1).t()
+
+
+class OtherSlopes(Encoding):
+    """8x8 8x8: nothing"""
+
+    def forward(self, left, right):
+        return F.leaky_relu(self.encoder(left), 0.1) - F.leaky_relu(self.encoder(right), 0.9)
+
+
+class OtherTablesOfTheModel(Encoding):
+    """8x8 8x8: nothing"""
+
+    def forward(self, left, right):
+        return self.encoder(left) * self.scale - self.encoder(right) * self.shift
+
+
+class TurnedBefore(Encoding):
+    """8x8 8x8: nothing"""
+
+    def forward(self, left, right):
+        return self.encoder(left) - self.encoder(right.t())
+
+
+class TurnedBehind(Encoding):
+    """8x8 8x8: nothing"""
+
+    def forward(self, left, right):
+        return self.encoder(left) - self.encoder(right).t()
+
+
+class OtherPlacesOfOne(Encoding):
+    """8x8 8x8: nothing"""
+
+    def forward(self, left, right):
+        return self.encoder(left) / self.more(left) - self.more(right) / self.encoder(right)
+
+
+class OneDetached(Encoding):
+    """8x8 8x8: nothing"""
+
+    def forward(self, left, right):
+        return F.mse_loss(self.encoder(left), self.encoder(right).detach())
+
+
+class CellOfAnRNN(Encoding):
+    """8x8 8x8: nothing"""
+
+    def forward(self, left, right):
+        return torch.tanh(self.more(left) + self.more(right))
+
+
+class SharedProjection(Encoding):
+    """8x8 8x8: nothing"""
+
+    def forward(self, left, right):
+        return F.scaled_dot_product_attention(self.more(left), self.more(right), right)
+
+
+class OneMeetsRawToo(Encoding):
+    """8x8 8x8: nothing"""
+
+    def forward(self, left, right):
+        return self.encoder(left) + self.encoder(right) + right

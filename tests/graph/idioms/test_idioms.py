@@ -146,3 +146,21 @@ def test_ten_thousand_modules_take_a_second() -> None:
     began = time.process_time()
     assert len(find(graph)) == 500
     assert time.process_time() - began < 1  # 2,001 modules, as the machine may be busy
+
+
+def test_branches_that_are_not_alike_are_looked_at_once() -> None:
+    class Net(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layers = torch.nn.ModuleList(torch.nn.Linear(2, 2) for _ in range(1000))
+            self.more = torch.nn.Linear(2, 2)
+
+        def forward(self, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+            for layer in self.layers:
+                a, b = layer(a), layer(b)
+            return a - self.more(b)
+
+    graph = modgraph.trace(Net(), (torch.ones(1, 2), torch.ones(1, 2)))
+    began = time.process_time()
+    assert find(graph) == ()
+    assert time.process_time() - began < 1
