@@ -7,6 +7,7 @@ decides what it does; of others nothing is known.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
+from functools import cached_property
 from typing import Any, TypeAlias
 
 from modgraph.graph.idioms.flow import DROPOUTS, Flow, Step, words_of
@@ -50,8 +51,15 @@ _TOLD: Mapping[str, tuple[str, ...]] = {
     "pow": ("exponent",),
     "einsum": ("equation",),
     "getitem": ("key",),
+    "norm": ("p", "dim"),
 }
 """By word, the arguments that have to be told, or to be tensors: what else it takes is told, or is torch's default."""
+_OF_DEFAULTS = words_of(
+    """normalize cat concat concatenate stack chunk unsafe_chunk split unsafe_split split_with_sizes tensor_split unbind
+    flatten glu"""
+)
+"""Words of operations whose dimension is a default of torch, and is not told where it is that."""
+_DIMENSIONS = frozenset(("dim", "start_dim", "end_dim"))
 _SECOND = frozenset(("other", "exponent", "key", "dim", "value"))
 """Names of arguments that may be tensors."""
 
@@ -134,10 +142,16 @@ class Likeness:
         if home is not None and _is_torch(self._flow.index.modules[home.module].class_name):
             return (path, *told)  # torch's own code: what it was built with says all arguments
         if step.word in DROPOUTS and each.source is not None:
-            return (path, each.source.file, each.source.line, *told)
+            # Where it stands in the same layer: there its share is the same, and beside layers each has its own.
+            return (path, each.source.file, each.source.line, self._places.get(each.id), *told)
         if self._is_told(each, step.word):
-            return told
+            return (*told, *_line_of_default(each, step.word))
         return (*told, *sizes) if step.word in _BY_SIZES and (sizes := self._sizes(each.id)) else None
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        """The how manieth each operation is of those in its call."""
+        return {each: place for held in self._flow.inside.values() for place, each in enumerate(held)}
 
     def _is_told(self, each: Operation, word: str) -> bool:
         """Whether all is known on which it hangs what the operation does."""
@@ -179,6 +193,12 @@ class Likeness:
         if len(outputs) < 2:
             return (None,)
         return (alike[0],) if len(alike) == 1 and mine[0] is not None else None
+
+
+def _line_of_default(each: Operation, word: str) -> _Label:
+    """Where it is written, if a prediction tells no dimension: it is torch's default, or one that nobody knows."""
+    is_open = word in _OF_DEFAULTS and not each.arguments.keys() & _DIMENSIONS
+    return () if each.observed or not is_open or each.source is None else (each.source.file, each.source.line)
 
 
 def _is_torch(name: str | None) -> bool:

@@ -116,7 +116,7 @@ def _is_of(flow: Flow, end: str, branch: int) -> bool:
 
 def _is_turned(flow: Flow, end: str, branch: int) -> bool:
     """Whether it only lays rows as columns for the products in which branches meet: `one @ other.t()`."""
-    each, edges = flow.index.operations.get(end), flow.into[end]
+    each, edges = flow.index.operations.get(end), flow.into.get(end, [])
     if each is None or last_name(each.name.removesuffix(".__get__")) not in _TURNING or len(edges) != 1:
         return False
     rank, places = len(edges[0].tensor.shape or ()), list(each.arguments.values())
