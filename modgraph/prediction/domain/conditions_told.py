@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import TypeVar
 
 from modgraph.names import is_in_parentheses
 from modgraph.source.quiet import python_tree
@@ -22,12 +23,52 @@ _CONTRARY: dict[type[ast.cmpop], str] = {
 }  # fmt: skip
 _OF_WHOLE_NUMBERS = (ast.Lt, ast.GtE, ast.Gt, ast.LtE)
 _COUNTING_METHODS = frozenset({"size", "numel", "dim", "nelement", "ndimension"})
-_REMEMBERED = 4096
-_TOGETHER: dict[str, tuple[str, ...]] = {}
+_Known = TypeVar("_Known")
+MOST_LETTERS = 1_000_000
+"""Of the texts about which one function is remembered: those of one call may be tens of thousands long."""
+MOST_LETTERS_TOGETHER = 4_000_000
+
+
+class _Remembered(dict[str, _Known]):
+    """What is known by text, emptied where the texts come to too many letters."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._most, self.letters = most, 0
+
+    def __setitem__(self, text: str, known: _Known) -> None:
+        size = 2 * len(text) + 100  # what is known of a text is about as long
+        if self.letters + size > self._most:
+            self.clear()
+        if text not in self:
+            self.letters += size
+        super().__setitem__(text, known)
+
+    def clear(self) -> None:
+        super().clear()
+        self.letters = 0
+
+
+_TOGETHER: _Remembered[tuple[str, ...]] = _Remembered(MOST_LETTERS_TOGETHER)
 """By a text that `all_of` has written: the tests of which it is."""
 
 
-@lru_cache(maxsize=_REMEMBERED)
+def _remembering(known_of: Callable[[str], _Known]) -> Callable[[str], _Known]:
+    """Asks the function once for each text."""
+    known: _Remembered[_Known] = _Remembered(MOST_LETTERS)
+
+    @wraps(known_of)
+    def asked(text: str) -> _Known:
+        if text in known:
+            return known[text]
+        found = known_of(text)
+        known[text] = found
+        return found
+
+    return asked
+
+
+@_remembering
 def negated(test: str) -> str:
     """What holds where the test does not: "x is not None" for "x is None", "not x.any()" for "x.any()", "not (x > 0)"
     for "x > 0" of what may be no number, and the other way round."""
@@ -39,7 +80,7 @@ def negated(test: str) -> str:
     return _compared_otherwise(test, tree) or _with_not(plain(test))
 
 
-@lru_cache(maxsize=_REMEMBERED)
+@_remembering
 def plain(test: str) -> str:
     """The same test, without a `not` or parentheses that it does not need."""
     tree = _read(test)
@@ -56,15 +97,9 @@ def all_of(tests: Sequence[str]) -> str:
     parts = tuple(dict.fromkeys(part for test in tests for part in tests_in(test)))
     text = " and ".join(f"({each})" if len(parts) > 1 and _is_loose(each) else each for each in parts)
     if len(parts) > 1 and all(map(is_python, parts)):
-        _said_together(text, parts)
+        # Where hundreds of tests lead to a call, to read what was written of them takes longer than all else.
+        _TOGETHER[text] = parts
     return text
-
-
-def _said_together(text: str, parts: tuple[str, ...]) -> None:
-    """Where hundreds of tests lead to a call, to read what was written of them takes longer than all else."""
-    if len(_TOGETHER) >= _REMEMBERED:
-        _TOGETHER.clear()
-    _TOGETHER[text] = parts
 
 
 def tests_in(test: str) -> tuple[str, ...]:
@@ -72,7 +107,7 @@ def tests_in(test: str) -> tuple[str, ...]:
     return _TOGETHER.get(test) or _tests_read(test)
 
 
-@lru_cache(maxsize=_REMEMBERED)
+@_remembering
 def _tests_read(test: str) -> tuple[str, ...]:
     test = plain(test)
     tree = _read(test)
@@ -81,7 +116,7 @@ def _tests_read(test: str) -> tuple[str, ...]:
     return (test,)
 
 
-@lru_cache(maxsize=_REMEMBERED)
+@_remembering
 def is_python(text: str) -> bool:
     """It is Python, and no words."""
     return _read(text) is not None
@@ -144,7 +179,7 @@ def _is_whole(part: ast.expr) -> bool:
     return isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.USub) and _is_whole(part.operand)
 
 
-@lru_cache(maxsize=_REMEMBERED)
+@_remembering
 def _is_loose(test: str) -> bool:
     """Something in it binds less than `and` does, in no parentheses."""
     tree = _read(test)

@@ -767,3 +767,22 @@ class TwinsOfTwoScales(Encoding):
     def forward(self, left, right):
         one, two = (self.encoder(each) + self.encoder(each * 2) for each in (left, right))
         return torch.cat([one, two], dim=0)
+
+
+class TwinsOfLayersAndViews(Encoding):
+    """2x8 2x8: siamese · 2 branches"""
+
+    def forward(self, left, right):
+        one, two = (self.score(self.encoder(each).relu()).view(-1, 1)[:, :1].softmax(0) for each in (left, right))
+        return (one - two).pow(2)
+
+
+class TwinsOfTwoLayers(Encoding):
+    """2x8 2x8: siamese · 2 branches"""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.last = nn.Linear(8, 8), nn.Linear(8, 4)
+
+    def forward(self, left, right):
+        return self.score(self.last(self.first(left)) * self.last(self.first(right)))

@@ -866,7 +866,20 @@ class Encoding(nn.Module):
         super().__init__()
         self.encoder = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 8))
         self.other = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 8))
-        self.more = nn.Linear(8, 8)
+        self.more, self.last, self.norm = nn.Linear(8, 8), nn.Linear(8, 8), nn.LayerNorm(8)
+        self.sloped, self.lstm = Sloped(), nn.LSTM(8, 8, batch_first=True)
+        self.scale, self.shift = nn.Parameter(torch.ones(8)), nn.Parameter(torch.ones(8))
+
+
+class Sloped(nn.Module):
+    """A network of which an argument says what it does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.one, self.two = nn.Linear(8, 8), nn.Linear(8, 8)
+
+    def forward(self, x, is_steep=False):
+        return self.two(F.leaky_relu(self.one(x), 0.5 if is_steep else 0.1))
 
 
 class TwoTowers(Encoding):
@@ -916,3 +929,253 @@ class OtherOrderOfTheSame(Encoding):
 
     def forward(self, left, right):
         return self.more(self.encoder(left)) - self.encoder(self.more(right))
+
+
+class OtherOrderOfThree(Encoding):
+    """8x8 8x8: nothing"""
+
+    def forward(self, left, right):
+        return self.more(self.norm(self.more(self.encoder(left)))) - self.norm(
+            self.more(self.more(self.encoder(right)))
+        )
+
+
+class OtherOrderOfTwoBetween(Encoding):
+    """8x8 8x8: nothing"""
+
+    def forward(self, left, right):
+        one = self.more(self.last(self.more(self.norm(self.more(self.encoder(left))))))
+        return one - self.more(self.norm(self.more(self.last(self.more(self.encoder(right))))))
+
+
+class MeansOverOtherDimensions(Encoding):
+    """8x8 8x8: nothing"""
+
+    def forward(self, left, right):
+        return self.encoder(left).mean(0) - self.encoder(right).mean(1)
+
+
+class OtherPowers(Encoding):
+    """8x8 8x8: nothing"""
+
+    def forward(self, left, right):
+        return self.encoder(left).pow(2) - self.encoder(right).pow(3)
+
+
+class OtherNumbersAdded(Encoding):
+    """8x8 8x8: nothing"""
+
+    def forward(self, left, right):
+        return (self.encoder(left) + 1) - (self.encoder(right) + 7)
+
+
+class SubtractedTheOtherWayRound(Encoding):
+    """8x8 8x8: nothing"""
+
+    def forward(self, left, right):
+        return (1 - self.encoder(left)) * (self.encoder(right) - 1)
+
+
+class OtherHalves(Encoding):
+    """8x8 8x8: nothing"""
+
+    def forward(self, left, right):
+        return self.encoder(left)[:, :4] @ self.encoder(right)[:, 4:].t()
+
+
+class OtherChunks(Encoding):
+    """8x8 8x8: nothing"""
+
+    def forward(self, left, right):
+        return self.encoder(left).chunk(2, -1)[0] - self.encoder(right).chunk(2, -1)[1]
+
+
+class SoftmaxOverOtherDimensions(Encoding):
+    """8x8 8x8: nothing"""
+
+    def forward(self, left, right):
+        return F.softmax(self.encoder(left), 0) @ F.softmax(self.encoder(right), 1).t()
+
+
+class OtherSlopes(Encoding):
+    """8x8 8x8: nothing"""
+
+    def forward(self, left, right):
+        return F.leaky_relu(self.encoder(left), 0.1) - F.leaky_relu(self.encoder(right), 0.9)
+
+
+class OtherTablesOfTheModel(Encoding):
+    """8x8 8x8: nothing"""
+
+    def forward(self, left, right):
+        return self.encoder(left) * self.scale - self.encoder(right) * self.shift
+
+
+class TurnedBefore(Encoding):
+    """8x8 8x8: nothing"""
+
+    def forward(self, left, right):
+        return self.encoder(left) - self.encoder(right.t())
+
+
+class TurnedBehind(Encoding):
+    """8x8 8x8: nothing"""
+
+    def forward(self, left, right):
+        return self.encoder(left) - self.encoder(right).t()
+
+
+class OtherPlacesOfOne(Encoding):
+    """8x8 8x8: nothing"""
+
+    def forward(self, left, right):
+        return self.encoder(left) / self.more(left) - self.more(right) / self.encoder(right)
+
+
+class OneDetached(Encoding):
+    """8x8 8x8: nothing"""
+
+    def forward(self, left, right):
+        return F.mse_loss(self.encoder(left), self.encoder(right).detach())
+
+
+class CellOfAnRNN(Encoding):
+    """8x8 8x8: nothing"""
+
+    def forward(self, left, right):
+        return torch.tanh(self.more(left) + self.more(right))
+
+
+class SharedProjection(Encoding):
+    """8x8 8x8: nothing"""
+
+    def forward(self, left, right):
+        return F.scaled_dot_product_attention(self.more(left), self.more(right), right)
+
+
+class OneMeetsRawToo(Encoding):
+    """8x8 8x8: nothing"""
+
+    def forward(self, left, right):
+        return self.encoder(left) + self.encoder(right) + right
+
+
+class LayersWithOtherFlags(Encoding):
+    """8x8 8x8: nothing"""
+
+    def forward(self, left, right):
+        return self.sloped(left, True) - self.sloped(right)
+
+
+class OtherStatesOfAnLSTM(Encoding):
+    """8x8 8x8: nothing"""
+
+    def forward(self, left, right):
+        return self.lstm(left[None])[1][0] - self.lstm(right[None])[1][1]
+
+
+class OtherBounds(Encoding):
+    """8x8 8x8: nothing"""
+
+    def forward(self, left, right):
+        return self.encoder(left).clamp(0, 1) - self.encoder(right).clamp(0, 2)
+
+
+class OtherViews(Encoding):
+    """8x8 8x8: nothing"""
+
+    def forward(self, left, right):
+        return self.encoder(left).view(4, 16).t().reshape(-1) - self.encoder(right).reshape(-1)
+
+
+class TheLeastAndTheMost(Encoding):
+    """8x8 8x8: nothing"""
+
+    def forward(self, left, right):
+        return self.encoder(left).topk(2)[0] - self.encoder(right).topk(2, largest=False)[0]
+
+
+class OtherTensorsOfTheirOwn(Encoding):
+    """8x8 8x8: nothing"""
+
+    def forward(self, left, right):
+        return self.encoder(left) * torch.tensor(2.0) - self.encoder(right) * torch.tensor(3.0)
+
+
+class OneOfOtherType(Encoding):
+    """8x8 8x8: nothing"""
+
+    def forward(self, left, right):
+        return self.encoder(left).double() - self.encoder(right)
+
+
+class OtherDeviations(Encoding):
+    """8x8 8x8: nothing"""
+
+    def forward(self, left, right):
+        return self.encoder(left).std(0) - self.encoder(right).std(0, unbiased=False)
+
+
+class OtherArmsOfWhere(Encoding):
+    """8x8 8x8: nothing"""
+
+    def forward(self, left, right):
+        return torch.where(left > 0, self.encoder(left), left) - torch.where(right > 0, right, self.encoder(right))
+
+
+class OtherRowsChosen(Encoding):
+    """8x8 8x8: nothing"""
+
+    def forward(self, left, right):
+        return self.encoder(left)[[0, 1]] - self.encoder(right)[[2, 3]]
+
+
+class OtherOnesExpanded(Encoding):
+    """8x8 8x8: nothing"""
+
+    def forward(self, left, right):
+        return self.encoder(left)[:, None].expand(8, 8, 8) - self.encoder(right)[None].expand(8, 8, 8)
+
+
+class ValuesAndPlaces(Encoding):
+    """8x8 8x8: nothing"""
+
+    def forward(self, left, right):
+        return self.encoder(left).max(0)[0] - self.encoder(right).max(0)[1]
+
+
+class PutTogetherOtherwise(Encoding):
+    """8x8 8x8: nothing"""
+
+    def forward(self, left, right):
+        return torch.cat([self.encoder(left), self.more(left)], 1) - torch.cat(
+            [self.more(right), self.encoder(right)], 1
+        )
+
+
+class BaseAndExponent(Encoding):
+    """8x8 8x8: nothing"""
+
+    def forward(self, left, right):
+        return 2 ** self.encoder(left) - self.encoder(right) ** 2
+
+
+class OtherFactorsOfAnAddition(Encoding):
+    """8x8 8x8: nothing"""
+
+    def forward(self, left, right):
+        return self.encoder(left).add(left, alpha=2) - self.encoder(right).add(right, alpha=3)
+
+
+class OtherEquations(Encoding):
+    """8x8 8x8: nothing"""
+
+    def forward(self, left, right):
+        return torch.einsum("ij->j", self.encoder(left)) - torch.einsum("ij->i", self.encoder(right))
+
+
+class OtherDropouts(Encoding):
+    """8x8 8x8: nothing"""
+
+    def forward(self, left, right):
+        return F.dropout(self.encoder(left), 0.1, True) - F.dropout(self.encoder(right), 0.9, True)

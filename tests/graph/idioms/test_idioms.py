@@ -146,3 +146,43 @@ def test_ten_thousand_modules_take_a_second() -> None:
     began = time.process_time()
     assert len(find(graph)) == 500
     assert time.process_time() - began < 1  # 2,001 modules, as the machine may be busy
+
+
+def test_branches_that_are_not_alike_are_looked_at_once() -> None:
+    class Net(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layers = torch.nn.ModuleList(torch.nn.Linear(2, 2) for _ in range(1000))
+            self.more = torch.nn.Linear(2, 2)
+
+        def forward(self, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+            for layer in self.layers:
+                a, b = layer(a), layer(b)
+            return a - self.more(b)
+
+    graph = modgraph.trace(Net(), (torch.ones(1, 2), torch.ones(1, 2)))
+    began = time.process_time()
+    assert find(graph) == ()
+    assert time.process_time() - began < 1
+
+
+@pytest.mark.parametrize(
+    ("done", "wanted"),
+    [
+        ("F.normalize({}, dim={})", []),  # 1 is the default, and is not told either
+        ("{}.chunk(2, {})[0]", ["siamese"]),
+        ("{}.mean({})", ["siamese"]),
+        ("{}.softmax(dim={})", ["siamese"]),
+    ],
+)
+def test_dimensions_that_nobody_knows_are_not_taken_for_the_same(done: str, wanted: list[str], tmp_path: Path) -> None:
+    one, two = done.format("self.encoder(a)", "self.one"), done.format("self.encoder(b)", "self.two")
+    file = tmp_path / "net.py"
+    file.write_text(
+        "import torch.nn.functional as F\nfrom torch import nn\n\nclass Net(nn.Module):\n"
+        "    def __init__(self, one, two):\n        super().__init__()\n        self.one, self.two = one, two\n"
+        "        self.encoder = nn.Sequential(nn.Linear(8, 8), nn.ReLU())\n\n"
+        f"    def forward(self, a, b):\n        a = {one}\n        b = {two}\n        return a - b\n"
+    )
+    assert find(modgraph.predict(f"{file}:Net", inputs=["8x8", "8x8"])) == ()
+    assert [each.kind for each in find(modgraph.predict(f"{file}:Net(1, 1)", inputs=["8x8", "8x8"]))] == wanted

@@ -32,3 +32,12 @@ def test_what_is_told_together_is_what_is_read_of_it():
     conditions_told._TOGETHER.clear()
     assert conditions_told.tests_in(text) == together
     assert conditions_told.tests_in(conditions_told.all_of(tests)) == (conditions_told.all_of(tests),)
+
+
+def test_what_is_remembered_of_tests_is_bounded_by_its_letters():
+    tests = [f"x.sum() > {each}.25 + {'y' * 100}" for each in range(400)]
+    written = [conditions_told.all_of(tests[: each + 1]) for each in range(400)]
+    assert sum(map(len, written)) > conditions_told.MOST_LETTERS_TOGETHER
+    assert sum(map(len, conditions_told._TOGETHER)) <= conditions_told.MOST_LETTERS_TOGETHER
+    assert all(len(conditions_told.tests_in(text)) == each + 1 for each, text in enumerate(written[:40]))
+    assert len(conditions_told.tests_in(written[-1])) == 400
