@@ -358,6 +358,8 @@ def _delete_of_object(machine: Machine, value: Address, name: str) -> None:
     if isinstance(override, GeneratedMethod):
         _require_thawed(machine, cls, override, name, f"cannot delete field '{name}'")
         override = classes.class_attribute(machine, cls, "__delattr__", override.cls)
+    elif isinstance(cls, KnownClass) and registry.model(f"{cls.name}.__delattr__") is not None:
+        override = KnownFunction(f"{cls.name}.__delattr__")
     if _is_other(override, "__delattr__"):
         machine.call(override, (value, Constant(name)))
     else:
