@@ -31,7 +31,7 @@ from modgraph.prediction.domain.values import (
     Unknown,
     Value,
 )
-from modgraph.prediction.paths import assuming, recording
+from modgraph.prediction.paths import assuming, possible_tensors
 from modgraph.prediction.python import (
     attributes,
     hashing,
@@ -224,7 +224,7 @@ def _call(machine: Machine, frame: Frame, node: nodes.Call) -> Value:
     finally:
         frame.calling = outer
     if type(found) is Unknown and found is function and type(node.func) is nodes.Attribute:
-        return recording.method_of_possible(machine, found, node.func.attr, arguments)
+        return possible_tensors.method_of_possible(machine, found, node.func.attr, arguments)
     return found
 
 

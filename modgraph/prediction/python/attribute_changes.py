@@ -359,7 +359,8 @@ def _delete_of_object(machine: Machine, value: Address, name: str) -> None:
         _require_thawed(machine, cls, override, name, f"cannot delete field '{name}'")
         override = classes.class_attribute(machine, cls, "__delattr__", override.cls)
     elif isinstance(cls, KnownClass) and registry.model(f"{cls.name}.__delattr__") is not None:
-        override = KnownFunction(f"{cls.name}.__delattr__")
+        machine.call(KnownFunction(f"{cls.name}.__delattr__"), (value, Constant(name)))
+        return
     if _is_other(override, "__delattr__"):
         machine.call(override, (value, Constant(name)))
     else:
