@@ -69,6 +69,8 @@ torch.finfo(torch.float8_e5m2).bits, torch.finfo(torch.float8_e5m2).eps, torch.f
 torch.finfo(torch.complex64).bits, torch.finfo(torch.complex64).eps, torch.finfo(torch.complex64).max, torch.finfo(torch.complex64).min, torch.finfo(torch.complex64).resolution, torch.finfo(torch.complex64).smallest_normal, torch.finfo(torch.complex64).tiny, torch.finfo(torch.complex64).dtype
 torch.iinfo(torch.int8).bits, torch.iinfo(torch.int8).max, torch.iinfo(torch.int8).min, torch.iinfo(torch.int8).dtype, torch.iinfo(torch.uint8).bits, torch.iinfo(torch.uint8).max, torch.iinfo(torch.uint8).min, torch.iinfo(torch.uint8).dtype, torch.iinfo(torch.int64).bits, torch.iinfo(torch.int64).max, torch.iinfo(torch.int64).min, torch.iinfo(torch.int64).dtype, torch.iinfo(torch.uint32).bits, torch.iinfo(torch.uint32).max, torch.iinfo(torch.uint32).min, torch.iinfo(torch.uint32).dtype
 torch.finfo().max, torch.finfo(torch.zeros(2).half().dtype).min, torch.zeros(2).masked_fill(torch.zeros(2) > 0, torch.finfo(torch.float32).min).shape, -torch.finfo(torch.float16).max
+torch.finfo(torch.float32) == torch.finfo(torch.float32), torch.finfo(torch.float32) != torch.finfo(torch.float32), torch.finfo(torch.float16) == torch.finfo(torch.bfloat16), torch.iinfo(torch.int8) == torch.iinfo(torch.int8), torch.iinfo(torch.int8) != torch.iinfo(torch.uint8), torch.finfo() == torch.finfo(torch.complex64), torch.finfo(torch.float32) == torch.iinfo(torch.int32)
+torch.finfo(torch.float32) in (torch.finfo(torch.float32),), torch.iinfo(torch.int8) in [torch.iinfo(torch.int8)], torch.finfo(torch.float32) in {1: torch.finfo(torch.float64)}.values(), [torch.finfo()] == [torch.finfo()], [torch.finfo()].index(torch.finfo()), [torch.finfo()].count(torch.finfo()), torch.finfo() is torch.finfo(), torch.finfo(type=torch.float16).bits, torch.finfo() == 3, torch.finfo() != None
 torch.zeros(2).dtype == torch.float32, torch.zeros(2).dtype is torch.float, torch.long == torch.int64, torch.arange(3).dtype == torch.float, torch.float16.is_floating_point, torch.int8.is_floating_point
 torch.zeros(2).requires_grad, nn.Parameter(torch.zeros(2)).requires_grad, isinstance(nn.Parameter(torch.zeros(1)), torch.Tensor), isinstance(torch.zeros(1), nn.Parameter), torch.is_tensor(torch.zeros(1)), torch.is_tensor(3)
 torch.device("cuda", 1).type, torch.device("cpu").type, torch.device("cuda:0").index, torch.zeros(1).device.type, torch.jit.is_scripting(), torch.is_grad_enabled(), nn.Linear(2, 3).weight.shape, nn.Conv2d(1, 2, 3).weight[0].numel()
@@ -113,12 +115,28 @@ def test_what_cannot_be_known_is_unknown(evaluated: Any, expression: str) -> Non
         "torch.zeros(3).split(0)",
         "torch.zeros(3).split(-1)",
         "torch.zeros(3)[1, 1]",
+        "{torch.finfo(torch.float32)}",
+        "{torch.iinfo(torch.int8): 1}",
+        "hash(torch.finfo())",
+        "{}.get(torch.finfo())",
+        "torch.finfo(torch.float32, 3)",
+        "torch.finfo(torch.float32, type=3)",
+        "torch.finfo(dtype=torch.float32)",
+        "torch.finfo('float32')",
+        "torch.finfo(None)",
+        "torch.finfo([torch.float32])",
+        "torch.finfo(torch.ones(1))",
+        "torch.iinfo()",
+        "torch.iinfo(torch.int8, torch.int8)",
+        "setattr(torch.finfo(), 'max', 3)",
+        "setattr(torch.iinfo(torch.int8), 'other', 3)",
+        "delattr(torch.finfo(), 'max')",
     ],
 )
 def test_what_torch_refuses_is_refused(predict_source: Callable[..., Graph], expression: str) -> None:
     import torch
 
-    with pytest.raises((RuntimeError, IndexError)):
+    with pytest.raises((RuntimeError, IndexError, TypeError, AttributeError)):
         eval(expression, {"torch": torch})
     graph = predict_source(
         f"class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.a = {expression}\n"

@@ -31,7 +31,7 @@ from modgraph.prediction.domain.values import (
     Unknown,
     Value,
 )
-from modgraph.prediction.paths import assuming, recording
+from modgraph.prediction.paths import assuming, possible_tensors
 from modgraph.prediction.python import (
     attributes,
     hashing,
@@ -77,6 +77,8 @@ def _name(machine: Machine, frame: Frame, node: nodes.Name) -> Value:
     return _KEYWORDS[name] if name in _KEYWORDS else names.look_up(machine, frame, name)
 
 
+_STOPPED = Constant(object())
+"""What the path of an `or`, or an `and`, gives on which its right side is not run; no value of a program."""
 _KEYWORDS = {"None": NONE, "True": Constant(True), "False": Constant(False)}
 
 
@@ -222,7 +224,7 @@ def _call(machine: Machine, frame: Frame, node: nodes.Call) -> Value:
     finally:
         frame.calling = outer
     if type(found) is Unknown and found is function and type(node.func) is nodes.Attribute:
-        return recording.method_of_possible(machine, found, node.func.attr, arguments)
+        return possible_tensors.method_of_possible(machine, found, node.func.attr, arguments)
     return found
 
 
@@ -315,7 +317,7 @@ def _boolean(
 
     def stop() -> Value:
         assuming.assume(machine, frame, machine.state, text, stops, left, at=at)
-        return NONE
+        return _STOPPED
 
     def evaluate_right() -> Value:
         assuming.assume(machine, frame, machine.state, text, not stops, left, at=at)
@@ -328,9 +330,8 @@ def _boolean(
     right = machine.fork([stop, evaluate_right], reason)
     if evaluate_part is not None and truths == [stops]:
         return Constant(stops)
-    alternatives = right.alternatives if isinstance(right, Choice) else (right,)
-    if isinstance(right, Choice):
-        alternatives = tuple(value for value in alternatives if value != NONE) or (NONE,)
+    given = right.alternatives if isinstance(right, Choice) else (right,)
+    alternatives = tuple(value for value in given if value != _STOPPED)  # none are left where the right side raises
     if isinstance(left, Unknown):
         return points_to.either_of(left, alternatives) if evaluate_part is None else left
     return machine.choice([*kept, *alternatives], reason)

@@ -32,7 +32,6 @@ from modgraph.prediction.domain.objects import (
     ModuleObject,
     TensorObject,
 )
-from modgraph.prediction.domain.registry import lookup
 from modgraph.prediction.domain.sizes import same_sizes
 from modgraph.prediction.domain.values import (
     GIVEN,
@@ -169,8 +168,8 @@ def _operation(machine: Machine, name: str, arguments: Arguments, run: Callable[
         return run() if inherited is None else _of_layer(machine, inherited, arguments, run)
     called = layer_operations.by_arguments(called, arguments)
     operands, called = _in_order(machine, name, called, arguments)
-    inputs = tuple(_given(machine, operands))
-    possible = (*possible_in(machine, _named(operands)), *through_numpy.given(machine, _named(operands)))
+    inputs = tuple(given_in(machine, operands))
+    possible = (*possible_in(machine, named_in(operands)), *through_numpy.given(machine, named_in(operands)))
     where, literals = arguments.where, literals_of(machine, called, operands)
     began = machine.base.next_index
     machine.operating += 1
@@ -186,7 +185,7 @@ def _operation(machine: Machine, name: str, arguments: Arguments, run: Callable[
         return result
     taken = {index for each in inputs for index in each.indices}
     last = last_name(called)
-    read = _read(last, inputs)
+    read, possible = numbers_read(last, inputs), numbers_read(last, possible)
     in_place = is_in_place(called) or arguments.keywords.get("inplace") == TRUE
     outputs = tuple(seen_in(machine, result, "output"))
     key = arguments.positional[1] if last in _ITEMS and len(arguments.positional) > 1 else None
@@ -280,7 +279,7 @@ def is_in_place(name: str) -> bool:
     return (last.endswith("_") and not last.endswith("__")) or last in _IN_PLACE
 
 
-def _read(last: str, inputs: tuple[Seen, ...]) -> tuple[Seen, ...]:
+def numbers_read(last: str, inputs: tuple[Seen, ...]) -> tuple[Seen, ...]:
     """The tensors of which a function reads the numbers, as a trace has it."""
     unread: tuple[str, ...] = ()
     if last in SHAPE_ONLY_FIRST or last in OVERWRITING or last == "__set__":
@@ -315,7 +314,7 @@ def _of_layer(machine: Machine, called: str, arguments: Arguments, run: Callable
         result = run()
     finally:
         machine.operating -= 1
-    given = list(_given(machine, replace(arguments, positional=arguments.positional[1:])))
+    given = list(given_in(machine, replace(arguments, positional=arguments.positional[1:])))
     given += _given_to_operation(machine, arguments.positional[0])
     given += _given_inside(events.since(machine.state.events, before))
     taken = {index for each in given for index in each.indices}
@@ -355,7 +354,7 @@ def unknown_call(machine: Machine, function: Unknown, arguments: Arguments, may_
     if name is not None and may_call:
         add(machine, Lost(f"{name} may call what it is given", arguments.where))
     elif name is not None:
-        inputs = tuple(_given(machine, arguments))
+        inputs = tuple(given_in(machine, arguments))
         if inputs:
             add(machine, Operate(name, inputs, (), arguments.where))
             add(machine, Lost(function.reason, arguments.where))
@@ -596,7 +595,7 @@ def _name(names: Sequence[str], place: int) -> str:
     return names[place] if place < len(names) else f"args[{place}]"
 
 
-def _named(arguments: Arguments) -> list[tuple[str, Value]]:
+def named_in(arguments: Arguments) -> list[tuple[str, Value]]:
     return [
         *((f"args[{place}]", value) for place, value in enumerate(arguments.positional)),
         *arguments.keywords.items(),
@@ -604,8 +603,8 @@ def _named(arguments: Arguments) -> list[tuple[str, Value]]:
     ]
 
 
-def _given(machine: Machine, arguments: Arguments) -> Iterator[Seen]:
-    for name, value in _named(arguments):
+def given_in(machine: Machine, arguments: Arguments) -> Iterator[Seen]:
+    for name, value in named_in(arguments):
         yield from seen_in(machine, value, name)
 
 
@@ -642,65 +641,6 @@ def operation_on_possible(machine: Machine, name: str, operand: Unknown) -> Valu
         possible = possible_in(machine, [("args[0]", operand)])
         add(machine, Operate(name, (), tuple(seen_in(machine, made, "output")), machine.where, possible=possible))
     return made
-
-
-_PERHAPS_ITSELF = frozenset(
-    (
-        *(
-            "to",
-            "contiguous",
-            "float",
-            "double",
-            "half",
-            "bfloat16",
-            "int",
-            "long",
-            "short",
-            "char",
-            "byte",
-            "bool",
-            "cpu",
-        ),
-        *("cuda", "type", "type_as", "positive", "conj", "conj_physical", "resolve_conj", "resolve_neg", "sum_to_size"),
-        *("coalesce", "to_dense", "item", "tolist", "numpy", "equal", "allclose", "dtype", "split", "chunk", "unbind"),
-    )
-)
-"""Methods of Tensor that may give the tensor itself, or give no tensor, or several."""
-
-
-def method_of_possible(machine: Machine, receiver: Unknown, name: str, arguments: Arguments) -> Value:
-    """What a method gives of something that is not known, and may be one of several tensors."""
-    if lookup(f"torch.Tensor.{name}") is None or name in _PERHAPS_ITSELF:
-        return receiver
-    given = replace(arguments, positional=(receiver, *arguments.positional))
-    return made_of_possible(machine, receiver, f"torch.Tensor.{name}", given)
-
-
-def made_of_possible(machine: Machine, found: Unknown, name: str, arguments: Arguments) -> Value:
-    """What comes of what is not known, and may be one of several tensors: that which torch makes of these with
-    a function that makes another one, and it is none of them.
-
-    Args:
-        found: what is said of it where nothing is known of the function.
-    """
-    called = operation_of(name)
-    if not machine.is_recording or machine.operating or found.inert or not found.may_be:
-        return found
-    held = [machine.state.find(Address(index), TensorObject) for index in found.may_be]
-    if any(each is None or each.cls is not None or through_numpy.is_array(each) for each in held):
-        return found
-    if called is None or is_in_place(called):
-        return found
-    elsewhere = points_to.nowhere(found)
-
-    def computed() -> Value:
-        made = machine.allocate(TensorObject(shape=None, dtype=None, device=None, requires_grad=None))
-        inputs, possible = tuple(_given(machine, arguments)), possible_in(machine, _named(arguments))
-        outputs = tuple(seen_in(machine, made, "output"))
-        add(machine, Operate(called, inputs, outputs, arguments.where or machine.where, possible=possible))
-        return points_to.either_of(elsewhere, [made])
-
-    return machine.fork([computed, lambda: elsewhere], found.reason)
 
 
 def possible_in(machine: Machine, named: Iterable[tuple[str, Value]]) -> tuple[Seen, ...]:

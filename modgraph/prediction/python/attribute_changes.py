@@ -358,6 +358,9 @@ def _delete_of_object(machine: Machine, value: Address, name: str) -> None:
     if isinstance(override, GeneratedMethod):
         _require_thawed(machine, cls, override, name, f"cannot delete field '{name}'")
         override = classes.class_attribute(machine, cls, "__delattr__", override.cls)
+    elif isinstance(cls, KnownClass) and registry.model(f"{cls.name}.__delattr__") is not None:
+        machine.call(KnownFunction(f"{cls.name}.__delattr__"), (value, Constant(name)))
+        return
     if _is_other(override, "__delattr__"):
         machine.call(override, (value, Constant(name)))
     else:

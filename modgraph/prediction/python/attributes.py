@@ -51,7 +51,7 @@ from modgraph.prediction.domain.values import (
     Value,
     is_optional,
 )
-from modgraph.prediction.paths import partial_texts, several
+from modgraph.prediction.paths import partial_texts, possible_tensors, several
 from modgraph.prediction.python import (
     callables,
     classes,
@@ -157,7 +157,9 @@ def _find(machine: Machine, value: Value, name: str) -> Value | None:
             return _of_partial_text(value, name)
         if machine.data_of is not None and name in ON_PATHS and value.library.partition(".")[0] in ("", "pathlib"):
             return replace(value, library=f"pathlib.Path.{name}")
-        return _of_compiled(value, name) if value.library.startswith(_COMPILED) else value
+        if value.library.startswith(_COMPILED):
+            return _of_compiled(value, name)
+        return possible_tensors.opened(machine, value) if value.may_be else value
     if isinstance(value, Choice):
         return machine.distribute(value, lambda each: get(machine, each, name))
     return of_plain(machine, value, name)

@@ -41,9 +41,10 @@ _WITHOUT_HASH = frozenset(
         *(f"builtins.{name}" for name in ("list", "dict", "set", "bytearray", "dict_keys", "dict_items")),
         *(f"collections.{name}" for name in ("deque", "ChainMap", "UserDict", "UserList")),
         *("types.SimpleNamespace", "argparse.Namespace", "types.MappingProxyType"),
+        *("torch.finfo", "torch.iinfo"),
     }
 )
-"""Classes of Python whose instances are compared by what they hold; those derived from them are too."""
+"""Classes of Python, and of torch, whose instances are compared by what they hold; those derived from them are too."""
 _NUMBERS = frozenset({"builtins.int", "builtins.str", "builtins.float"})
 
 

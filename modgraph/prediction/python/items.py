@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from modgraph.prediction.domain import points_to
-from modgraph.prediction.domain.calling import Arguments, Raised
+from modgraph.prediction.domain.calling import Raised
 from modgraph.prediction.domain.mapping_views import CHAIN, PROXY, makes_items
 from modgraph.prediction.domain.objects import (
     MIXED,
@@ -43,7 +43,7 @@ from modgraph.prediction.domain.values import (
     Value,
     is_optional,
 )
-from modgraph.prediction.paths import partial_texts, recording
+from modgraph.prediction.paths import partial_texts, possible_tensors
 from modgraph.prediction.python import (
     class_items,
     classes,
@@ -80,7 +80,7 @@ def get(machine: Machine, value: Value, key: Value) -> Value:
             machine.may_fail()
         machine.may_be_called([key], value, _OF_A_KEY)
         found = partial_texts.plainly(value)
-        return recording.made_of_possible(machine, found, "torch.Tensor.__getitem__", Arguments("", (value, key)))
+        return possible_tensors.item_of_possible(machine, found, key)
     if machine.guesses.kinds and not _is_tensor(machine, value) and machine.guesses.doubts(key):
         key = machine.unknown("it is not known which key it is")
     if isinstance(key, Unknown):

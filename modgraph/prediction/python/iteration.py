@@ -23,6 +23,7 @@ from modgraph.prediction.domain.values import (
     Unknown,
     Value,
 )
+from modgraph.prediction.paths import possible_tensors
 from modgraph.prediction.python import classes, enumerations, exceptions, iterables, producing, unordered
 from modgraph.prediction.python.counted import count
 from modgraph.source.reached import Reached
@@ -46,7 +47,7 @@ def iterate(machine: Machine, value: Value) -> list[Value] | Unknown:
     if isinstance(value, Choice):
         return _of_one(machine, value)
     if isinstance(value, Unknown):
-        which = machine.unknown("which iterable it is is not known", value)
+        which = machine.unknown("which iterable it is is not known", possible_tensors.opened(machine, value))
         if value.may_be:
             machine.may_be_called([value], which, _OF_ITERATION)
         return which

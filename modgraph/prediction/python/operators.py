@@ -31,7 +31,8 @@ from modgraph.prediction.domain.values import (
     Value,
 )
 from modgraph.prediction.paths import partial_texts
-from modgraph.prediction.paths.recording import made_of_possible, operate_on_unknown
+from modgraph.prediction.paths.possible_tensors import made_of_possible
+from modgraph.prediction.paths.recording import operate_on_unknown
 from modgraph.prediction.python import (
     annotation_parts,
     classes,

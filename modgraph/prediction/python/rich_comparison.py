@@ -10,14 +10,18 @@ from modgraph.names import last_name
 from modgraph.prediction.domain.objects import ClassObject, TensorObject
 from modgraph.prediction.domain.values import (
     FALSE,
+    NONE,
     NOT_IMPLEMENTED,
     TRUE,
     Choice,
+    ClassMethod,
     ClassValue,
     Constant,
     FunctionValue,
     KnownClass,
     KnownFunction,
+    PropertyValue,
+    StaticMethod,
     Unknown,
     Value,
     is_optional,
@@ -54,6 +58,8 @@ def compared(machine: Machine, symbol: str, left: Value, right: Value) -> Value 
         sides.reverse()
     for receiver, other, method in sides:
         if method is None:
+            if _answers_itself(machine, symbol, receiver, other):
+                return number_unknown(machine, f"{symbol} cannot be decided", receiver, other)
             continue
         found = _asked(machine, symbol, receiver, other, method)
         if found != NOT_IMPLEMENTED:
@@ -66,7 +72,7 @@ def compared(machine: Machine, symbol: str, left: Value, right: Value) -> Value 
     raise exceptions.exactly(machine, "TypeError", message)
 
 
-_ASKED = (FunctionValue, KnownFunction, Choice)
+_ASKED = (FunctionValue, KnownFunction, Choice, Constant)
 
 
 def perhaps_asked(machine: Machine, values: Iterable[Value], why: Unknown, *names: str) -> None:
@@ -103,6 +109,22 @@ def _asked(machine: Machine, symbol: str, receiver: Value, other: Value, method:
     return found
 
 
+def _answers_itself(machine: Machine, symbol: str, receiver: Value, other: Value) -> bool:
+    """What is derived from a class of Python's own, as a list is, has the method of that, which answers for its kind:
+    the other one is not asked."""
+    cls = machine.class_of(receiver)
+    if not isinstance(cls, ClassValue) or isinstance(machine.class_of(other), Unknown):
+        return False
+    kinds = machine.mro(machine.class_of(other))
+    for base in machine.mro(cls):
+        if isinstance(base, KnownClass) and base.name.startswith("builtins.") and base in kinds:
+            real = virtual_classes.real_class(base)
+            is_mapping = real is dict and symbol not in ("==", "!=")
+            if real is not None and not is_mapping:
+                return getattr(real, METHODS[symbol], None) is not getattr(object, METHODS[symbol])
+    return False
+
+
 def _method(machine: Machine, value: Value, name: str) -> Value | None:
     """The method of its class, written in source; None where that of Python's own stands there, which answers for its
     own kind alone. `!=` without a method is what `==` gives, turned round."""
@@ -114,6 +136,10 @@ def _method(machine: Machine, value: Value, name: str) -> Value | None:
         found = machine.class_attribute(cls, "__eq__")
     if isinstance(found, (FunctionValue, Unknown)):
         return None if isinstance(cls, ClassValue) and _is_made(machine, cls, name) else found
+    if isinstance(cls, ClassValue) and found == NONE:  # which Python calls
+        return found
+    if isinstance(cls, ClassValue) and isinstance(found, (ClassMethod, StaticMethod, PropertyValue)):
+        return machine.unknown(f"how {name} is bound in a comparison is not followed")
     if isinstance(cls, ClassValue):
         return _of_abstract(machine, cls, name, found)
     if cls.name.partition(".")[0] != "builtins":

@@ -48,6 +48,28 @@ OF_FLAG = [
     "return self.c(y if p else z)",
     "return (p and y) if p else z",
 ]
+SEVERAL = [
+    *("max(1)", "max(dim=1)", "min(1)", "median(1)", "nanmedian(1)", "mode(1)", "kthvalue(1)", "sort(-1)", "topk(2)"),
+    *("cummax(0)", "cummin(0)", "split(2)", "chunk(2)", "unbind(0)", "split_with_sizes([1, 2])", "tensor_split(2)"),
+    *("hsplit(2)", "vsplit(3)", "unsafe_split(2)", "unsafe_chunk(2)", "nonzero(as_tuple=True)", "frexp()", "aminmax()"),
+    *("unique(return_inverse=True)", "unique_consecutive(return_counts=True)", "svd()", "qr()", "geqrf()"),
+    *("histogram(3)",),
+]
+ONE = ["max()", "min()", "median()", "nonzero()", "unique()", "unique_consecutive()", "relu()", "clone()"]
+OF_LIST = [
+    *(f"return l[-1].{method}[0].tanh()" for method in SEVERAL),
+    *(f"return l[-1].{method}[0][0]" for method in SEVERAL if method != "aminmax()"),
+    *(f"u, *v = l[-1].{method}\n        return u[None].tanh()" for method in SEVERAL),
+    *(f"return l[-1].{method}[None].tanh()" for method in ONE),
+    *(f"return l[-1].{method}.values[0].tanh()" for method in SEVERAL[:11]),
+    *(f"return torch.cat(l[-1].{method})" for method in ("chunk(2)", "split(1)", "tensor_split(3)")),
+    *(f"return x.relu() * l[-1].{asked}" for asked in ("is_floating_point()", "is_shared()", "is_complex()")),
+    "return x.reshape(l[-1].size(0), -1)",
+    "return l[-1].new_zeros(3, 4) + x",
+    "return x.view_as(l[-1]) + x",
+    "return torch.zeros_like(l[-1]) + x",
+]
+OF_FLAG += [f"l = [y]\n        if p: l.append(z)\n        {each}" for each in OF_LIST]
 CASES = [*((each, None) for each in OF_OPTIONAL), *((each, False) for each in OF_FLAG)]
 
 
@@ -67,14 +89,16 @@ def test_an_arrow_is_there_in_some_run(body: str, default: Any, tmp_path: Path) 
     module = types.ModuleType("net")
     exec(compile(PRELUDE + text, "net.py", "exec"), vars(module))
     graph = predicted(tmp_path, text, ["3x4"])
-    runs = []
+    runs, ran = [], set()
     for given in (default, torch.ones(3, 4) if default is None else True):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             run = modgraph.trace(module.Net().eval(), (torch.ones(3, 4), given))
         assert not run.problems
         runs.append(_ends(run))
+        ran |= {each.name for each in run.operations}
     assert runs[0] <= _ends(graph) <= runs[0] | runs[1]
+    assert {each.name for each in graph.operations} <= ran
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from modgraph.names import last_name
 from modgraph.prediction.domain import points_to
 from modgraph.prediction.domain.calling import Arguments
 from modgraph.prediction.domain.machine import Machine
@@ -14,6 +13,7 @@ from modgraph.prediction.domain.registry import (
     models,
 )
 from modgraph.prediction.domain.values import (
+    DELETED,
     FALSE,
     NONE,
     NOT_IMPLEMENTED,
@@ -22,14 +22,17 @@ from modgraph.prediction.domain.values import (
     Choice,
     ClassValue,
     FunctionValue,
+    KnownClass,
     KnownFunction,
     PartialValue,
     PropertyValue,
     TupleValue,
     Unknown,
     Value,
+    is_optional,
 )
 from modgraph.prediction.knowledge.stdlib import sums
+from modgraph.prediction.python import virtual_classes
 from modgraph.prediction.python.callables import PARTIAL_METHOD
 
 known_class("functools.partial")
@@ -124,29 +127,53 @@ def total_ordering(arguments: Arguments, machine: Machine) -> Value:
     """What it gives a class asks the method that is there, of several the last by name, as Python's source does."""
     cls = arguments.positional[0]
     if isinstance(cls, ClassValue):
-        own = {name: machine.class_attribute(cls, name) for name in _ORDER}
-        lacking = [name for name, found in own.items() if found is None or isinstance(found, KnownFunction)]
-        if len(lacking) == len(_ORDER):
+        there = {name: _is_there(machine, cls, name) for name in _ORDER}
+        lacking = [name for name, found in there.items() if not found]
+        if len(lacking) == len(_ORDER) and None not in there.values():
             raise machine.raises("ValueError", "must define at least one ordering operation: < > <= >=")
-        asked = max(name for name in _ORDER if name not in lacking).strip("_")
+        asked = max((name for name, found in there.items() if found), default="").strip("_")
         for name in lacking:
-            made = KnownFunction(f"functools._{name.strip('_')}_from_{asked}")
+            made: Value = KnownFunction(f"functools._from_{asked}.{name}")
+            if None in there.values():
+                made = machine.unknown("which methods a class has for the order is not known")
             machine.state.change(cls.address, ClassObject).namespace[name] = made
     return cls
+
+
+def _is_there(machine: Machine, cls: ClassValue, name: str) -> bool | None:
+    """The class has a method of that name which is not that of `object`: its own, one that it inherits, or one that
+    has been made before; None where that is not known."""
+    found = machine.class_attribute(cls, name)
+    if isinstance(found, Unknown) or (found is not None and is_optional(found)):
+        return None
+    if isinstance(found, Choice):
+        return None if DELETED in found.alternatives else True
+    if found is not None and (not isinstance(found, KnownFunction) or found.name.startswith("functools._from_")):
+        return True
+    for base in machine.mro(cls):
+        if not isinstance(base, KnownClass) or base.name.startswith("torch.nn.modules."):
+            continue
+        real = virtual_classes.real_class(base)
+        if real is None:
+            return None
+        if getattr(real, name) is not getattr(object, name):
+            return True
+    return False
 
 
 _ORDER = ("__lt__", "__le__", "__gt__", "__ge__")
 _SIGNS = tuple(name.strip("_") for name in _ORDER)
 
 
-@models(*(f"functools._{made}_from_{asked}" for made in _SIGNS for asked in _SIGNS if made != asked))
+@models(*(f"functools._from_{asked}.__{made}__" for made in _SIGNS for asked in _SIGNS if made != asked))
 def ordered(arguments: Arguments, machine: Machine) -> Value:
     """What a class is asked that has another method for the order; where that does not say enough, whether both are
     equal."""
-    made, _, asked = last_name(arguments.function)[1:].split("_")
+    owner, _, name = arguments.function.rpartition(".")
+    made, asked = name.strip("_"), owner.removeprefix("functools._from_")
     receiver, other = arguments.positional
-    method = machine.class_attribute(machine.class_of(receiver), f"__{asked}__")
-    found = NOT_IMPLEMENTED if method is None else machine.call(method, (receiver, other))
+    method = machine.get_attribute(machine.class_of(receiver), f"__{asked}__")  # of a classmethod, bound to the class
+    found = machine.call(method, (receiver, other))
     if found == NOT_IMPLEMENTED:
         return found
     truth = machine.truth(found)
