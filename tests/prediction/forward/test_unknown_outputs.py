@@ -110,7 +110,7 @@ UNKNOWN = "not_installed.f(x)"
 
 
 @pytest.mark.needs_torch
-@pytest.mark.parametrize("first", ["self.a(x), {u}", "{u}, x", "x, self.b(x), {u}", "x, x + 1"])
+@pytest.mark.parametrize("first", ["self.a(x), {u}", "{u}, x", "x, self.b(x), {u}", "self.a(x), x + 1"])
 @pytest.mark.parametrize("other", ["self.b(x), x", "x, self.b(x)", "self.a(x), {u}", "self.b(x)[0], x"])
 def test_each_place_of_two_ways_is_told_as_both_have_it(tmp_path: Path, first: str, other: str) -> None:
     """Torch says what each way gives, with a tensor in the place of what is not known."""
