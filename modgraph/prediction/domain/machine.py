@@ -125,6 +125,12 @@ class Machine(Budget):
         """What is taken for granted of the surroundings."""
         self.asked: set[str] = set()
         """What of that the code has asked for: names of functions, and what `domain.assumed` has beside them."""
+        self.uncast: set[int] = set()
+        """Tensors that the run has made, by address, whose dtype an autocast around the model leaves as it is."""
+        self.cast: set[int] = set()
+        """Those of which it is known that it may not."""
+        self.kept: set[int] = set()
+        """Those that a conversion gave back as they were, which it does not where there is one."""
         self.is_recording = False
         """A run of `forward` is followed: calls of modules and operations are events of the state."""
         self.guesses = Guesses()
@@ -397,7 +403,7 @@ class Machine(Budget):
         """The class as its source has it, of a known class; None where its source is not there."""
 
     @abstractmethod
-    def place_tensors(self, found: Value, since: int, arguments: Arguments) -> None:
+    def place_tensors(self, name: str, found: Value, since: int, arguments: Arguments) -> None:
         """Tensors made since, as a result, are where the operands are, and need a gradient where one of these does."""
 
     # ---- copies ----------------------------------------------------------------------------------------------------
