@@ -33,7 +33,7 @@ _CASTING = frozenset(
     }
 )
 """On the lists of what is given in lower precision, or calling such."""
-_FUNCTION = re.compile(r"torch(\.Tensor|\.nn\.functional|\.linalg|\.special|\.fft)?\.\w+")
+_FUNCTION = re.compile(r"torch(\.Tensor|\.nn\.functional|\.linalg|\.special|\.fft)?\.@?\w+")
 _LAYER = re.compile(
     r"torch\.nn\.modules\.((normalization|batchnorm|instancenorm|dropout|pooling|padding|flatten|pixelshuffle|fold"
     r"|upsampling|channelshuffle|loss)\.\w+|linear\.Identity|activation\.(?!PReLU|Multihead)\w+)\.forward"
@@ -75,10 +75,12 @@ def _is_said(short: str, arguments: Arguments) -> bool:
 
 
 def is_cast(machine: Machine, value: Value) -> bool:
-    """It is a tensor that this run has made, and whose dtype an autocast around the model may make another."""
+    """It is a tensor that this run has made, or converted, whose dtype an autocast around the model may change."""
     tensor = machine.state.find(value, TensorObject)
-    is_made = isinstance(value, Address) and value.index >= machine.began and value.index not in machine.uncast
-    return is_made and tensor is not None and (tensor.dtype is None or tensor.dtype in _LOWERED)
+    if not isinstance(value, Address) or tensor is None or (tensor.dtype is not None and tensor.dtype not in _LOWERED):
+        return False
+    is_made = value.index >= machine.began and value.index not in machine.uncast
+    return is_made or value.index in machine.kept
 
 
 def _may_differ(machine: Machine, value: Value, depth: int) -> bool:
