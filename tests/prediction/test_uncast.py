@@ -39,7 +39,7 @@ def _followed(folder: Path, line: str) -> tuple[Followed, set[int]]:
     followed = follow(prediction, [parse_input("2x3x8")], elsewhere=frozenset({CAST_ASKED}))
     assert followed is not None
     assert followed.failure is None
-    return followed, prediction.machine.uncast - prediction.machine.kept | set(
+    return followed, prediction.machine.base.uncast - prediction.machine.kept | set(
         range(followed.began)
     ) - prediction.machine.kept
 

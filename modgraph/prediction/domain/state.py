@@ -62,6 +62,8 @@ class Base:
     next_index: int = 1
     through_numpy: set[int] = field(default_factory=set)
     """Arrays that come of tensors, in a run that is followed."""
+    uncast: set[int] = field(default_factory=set)
+    """Tensors that a run has made, by address or way, whose dtype an autocast around the model leaves as it is."""
     ways: int = 0
     """How many numbers were given to tensors that calls have given back; see `Address.handed`."""
     copied: int = 0

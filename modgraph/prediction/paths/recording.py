@@ -259,6 +259,15 @@ def _operation_of_class(machine: Machine, module: ModuleObject) -> str | None:
     return next((found for name in names if (found := layer_operations.of_layer(name)) is not None), None)
 
 
+def handed_on(machine: Machine, held: Address) -> Address:
+    """The same tensor, of which it is known from here on that no autocast around the model changes its dtype."""
+    machine.base.ways += 1
+    number = -machine.base.ways
+    add(machine, Alias(number, held.way, held.index))
+    machine.base.uncast.add(number)
+    return Address(held.index, number)
+
+
 def _unheard(machine: Machine, run: Callable[[], Value]) -> Value:
     """What `run` gives; what it makes of torch's functions is numpy's."""
     machine.operating += 1

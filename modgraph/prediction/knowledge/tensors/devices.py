@@ -134,7 +134,7 @@ def _put(machine: Machine, found: Value, out: Value) -> None:
         tensor = machine.state.find(result, TensorObject)
         if isinstance(target, Address) and machine.state.find(target, TensorObject) is not None:
             overwrite(machine, target)
-            machine.uncast.discard(target.index)
+            machine.base.uncast.discard(target.index)
             machine.state.change(target, TensorObject).shape = tensor.shape if tensor is not None else None
         elif isinstance(target, (Unknown, Choice)):
             machine.expose((target,), machine.unknown("what is written to is not known", target))

@@ -310,6 +310,8 @@ def converted(arguments: Arguments, machine: Machine, to: str | None, where: str
         given = (*arguments.positional, *arguments.keywords.values())
         if isinstance(held, Address) and any(is_around(each) or is_cast(machine, each) for each in given):
             machine.kept.add(held.index)
+            if not any(is_around(each) or is_cast(machine, each) for each in given[1:]):
+                return recording.handed_on(machine, held)
         return held
     elements = kept(source.elements, to) if source.elements is not None else None
     needs = source.requires_grad

@@ -54,15 +54,15 @@ def note(machine: Machine, name: str, value: Value, since: int, arguments: Argum
     if short in _CASTING or arguments.open is not None:
         machine.cast.add(value.index)
     elif any(isinstance(each, Dtype) for each in given) or _is_said(short, arguments):
-        machine.uncast.add(value.index)
+        machine.base.uncast.add(value.index)
         machine.cast.discard(value.index)
         return
     elif not any(_may_differ(machine, each, 0) for each in given) and value.index not in machine.cast:
         made = machine.state.find(value, TensorObject)
         if made is not None and made.dtype in ("float32", "complex64"):  # a lower one becomes that, of some functions
-            machine.uncast.add(value.index)
+            machine.base.uncast.add(value.index)
         return
-    machine.uncast.discard(value.index)
+    machine.base.uncast.discard(value.index)
     machine.cast.add(value.index)
 
 
@@ -79,7 +79,9 @@ def is_cast(machine: Machine, value: Value) -> bool:
     tensor = machine.state.find(value, TensorObject)
     if not isinstance(value, Address) or tensor is None or (tensor.dtype is not None and tensor.dtype not in _LOWERED):
         return False
-    is_made = value.index >= machine.began and value.index not in machine.uncast
+    if value.handed in machine.base.uncast:
+        return False
+    is_made = value.index >= machine.began and value.index not in machine.base.uncast
     return is_made or value.index in machine.kept
 
 
