@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import partial
 
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import STEPS, TensorObject
@@ -185,16 +184,18 @@ def refuses_view(tensor: TensorObject, wanted: Sequence[int | None]) -> bool:
     if found is None or None in wanted or is_row_by_row(tensor):
         return False
     new = [size for size in wanted if size is not None]
-    if viewed(*found, new) is not None and all(
-        viewed(*(list(map(partial(_further, step=step), each)) for each in (*found, new))) is not None
-        for step in (_STEP, _STEP + 1)
-    ):
+    if viewed(*found, new) is not None and all(_fits_further(*found, new, step) for step in (_STEP, _STEP + 1)):
         return False  # and with others: no condition is told
     return viewed(*found, new, lambda size: size) is None  # those on which it depends are written
 
 
 _STEP = 64 * 27720
 """Whatever small number a size is a multiple of, it is with so many more."""
+
+
+def _fits_further(sizes: Sequence[int], steps: Sequence[int], wanted: Sequence[int], step: int) -> bool:
+    others = [[_further(each, step) for each in part] for part in (sizes, steps, wanted)]
+    return viewed(others[0], others[1], others[2]) is not None
 
 
 def _further(size: int, step: int) -> int:
