@@ -39,9 +39,9 @@ def _followed(folder: Path, line: str) -> tuple[Followed, set[int]]:
     followed = follow(prediction, [parse_input("2x3x8")], elsewhere=frozenset({CAST_ASKED}))
     assert followed is not None
     assert followed.failure is None
-    return followed, prediction.machine.base.uncast - prediction.machine.kept | set(
+    return followed, prediction.machine.base.uncast - prediction.machine.base.kept | set(
         range(followed.began)
-    ) - prediction.machine.kept
+    ) - prediction.machine.base.kept
 
 
 @pytest.mark.filterwarnings("ignore")

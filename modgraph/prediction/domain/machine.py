@@ -125,11 +125,6 @@ class Machine(Budget):
         """What is taken for granted of the surroundings."""
         self.asked: set[str] = set()
         """What of that the code has asked for: names of functions, and what `domain.assumed` has beside them."""
-        self.cast: set[int] = set()
-        """Tensors that the run has made, by address, of which it is known that an autocast around the model may change
-        their dtype; see `Base.uncast`."""
-        self.kept: set[int] = set()
-        """Tensors that a conversion gave back as they were, which it does not where there is one."""
         self.is_recording = False
         """A run of `forward` is followed: calls of modules and operations are events of the state."""
         self.guesses = Guesses()

@@ -48,7 +48,7 @@ def identical(machine: Machine, left: Value, right: Value) -> bool | None:
     """left is right."""
     if is_one(left, right):
         return True
-    if isinstance(left, Address) and left == right and left.index in machine.kept and machine.asks(CAST):
+    if isinstance(left, Address) and left == right and left.index in machine.base.kept and machine.asks(CAST):
         return None
     if isinstance(left, Choice):
         return any_alternative([identical(machine, each, right) for each in left.alternatives])

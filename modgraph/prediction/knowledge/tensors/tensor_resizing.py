@@ -90,7 +90,7 @@ def set_data(arguments: Arguments, machine: Machine) -> Value:
     if isinstance(address, Address):
         tensor = machine.state.change(address, TensorObject)
         if given is None or is_cast(machine, new):
-            machine.kept.add(address.index)  # and its dtype with it
+            machine.base.kept.add(address.index)  # and its dtype with it
         if given is None:
             tensor.dtype = tensor.device = None
         else:

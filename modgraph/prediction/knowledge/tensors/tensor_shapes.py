@@ -309,7 +309,7 @@ def converted(arguments: Arguments, machine: Machine, to: str | None, where: str
         held = arguments.positional[0]
         given = (*arguments.positional, *arguments.keywords.values())
         if isinstance(held, Address) and any(is_around(each) or is_cast(machine, each) for each in given):
-            machine.kept.add(held.index)
+            machine.base.kept.add(held.index)
             if not any(is_around(each) or is_cast(machine, each) for each in given[1:]):
                 return recording.handed_on(machine, held)
         return held

@@ -52,18 +52,18 @@ def note(machine: Machine, name: str, value: Value, since: int, arguments: Argum
     short = name.rpartition(".")[2]
     given = (*arguments.positional, *arguments.keywords.values())
     if short in _CASTING or arguments.open is not None:
-        machine.cast.add(value.index)
+        machine.base.cast.add(value.index)
     elif any(isinstance(each, Dtype) for each in given) or _is_said(short, arguments):
         machine.base.uncast.add(value.index)
-        machine.cast.discard(value.index)
+        machine.base.cast.discard(value.index)
         return
-    elif not any(_may_differ(machine, each, 0) for each in given) and value.index not in machine.cast:
+    elif not any(_may_differ(machine, each, 0) for each in given) and value.index not in machine.base.cast:
         made = machine.state.find(value, TensorObject)
         if made is not None and made.dtype in ("float32", "complex64"):  # a lower one becomes that, of some functions
             machine.base.uncast.add(value.index)
         return
     machine.base.uncast.discard(value.index)
-    machine.cast.add(value.index)
+    machine.base.cast.add(value.index)
 
 
 def _is_said(short: str, arguments: Arguments) -> bool:
@@ -82,7 +82,7 @@ def is_cast(machine: Machine, value: Value) -> bool:
     if value.handed in machine.base.uncast:
         return False
     is_made = value.index >= machine.began and value.index not in machine.base.uncast
-    return is_made or value.index in machine.kept
+    return is_made or value.index in machine.base.kept
 
 
 def _may_differ(machine: Machine, value: Value, depth: int) -> bool:
