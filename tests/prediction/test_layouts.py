@@ -98,3 +98,58 @@ def test_steps_are_torchs_strides(line: str, tmp_path: Path) -> None:
         if steps is None or any(size != 1 and step != other for size, step, other in pairs):
             wrong.append(f"{expression}: {steps}, and is {real.stride()} of {tuple(real.shape)}")
     assert wrong == []
+
+
+SINGLE = [
+    "torch.einsum('bij,bkj->bik', x[:, :1], x)",
+    "torch.einsum('bij,bkj->bki', x, x[:1])",
+    "torch.einsum('bij,bkj->kib', x[:1], x[:1])",
+    "torch.einsum('bij,bkj->ikb', x[:, :1], x)",
+    "torch.einsum('bij,kj->bki', x[:1], self.w)",
+    "torch.einsum('bij,kj->kbi', x[:, :1], self.w)",
+    "torch.einsum('bij,kj->bik', x, self.w[:1])",
+    "torch.einsum('bij,bj->bij', x[:1], x[:, 0])",
+    "torch.einsum('bij,bj->jib', x[:, :1], x[:, 0])",
+    "torch.einsum('bij,bij->bij', x[..., :1], x)",
+    "torch.einsum('bij,bij->jbi', x[:, :1], x)",
+    "torch.einsum('bij,bij->bi', x[..., :1], x)",
+    "torch.einsum('bij,bij->bij', x[:1], x[:1])",
+    "torch.einsum('i,j->ij', self.w[0, :1], self.w[0])",
+    "torch.einsum('i,j->ji', self.w[0], self.w[0, :1])",
+    "torch.einsum('bij,bkj->bki', x[..., :1], x[..., :1])",
+    "torch.einsum('bij,kj->ikb', x[..., :1], self.w[:, :1])",
+    "torch.einsum('bij,bkj->kib', x, x[:, :1])",
+    "torch.einsum('aij,bjk->abik', x[:1], y)",
+    "torch.einsum('aij,bjk->biak', x[:, :1], y[:1])",
+    "torch.einsum('bi,bij->bji', x[..., 0], x[:, :, :1])",
+    "torch.einsum('bi,bij->ijb', x[:1, :, 0], x[:1])",
+]
+"""Sums of which a letter, or several, have one element."""
+FURTHER = (
+    "{}",
+    "{}.relu()",
+    "({}).mT + 1",
+    "(lambda t: t * torch.ones(t.shape).mT.contiguous().mT)({})",
+    "torch.stack([{0}, {0}]).relu()",
+)
+"""What compares the steps at sizes of 1 too, to find the order of the others."""
+
+
+@pytest.mark.parametrize("further", FURTHER)
+def test_steps_at_single_letters_mislead_nothing_that_is_computed_of_them(further: str, tmp_path: Path) -> None:
+    import torch
+
+    expressions = [further.format(each) for each in SINGLE]
+    line = f"({', '.join(expressions)},)"
+    module = types.ModuleType("net")
+    exec(NET % line, vars(module))
+    real = module.Net().eval()(torch.rand(2, 3, 8))
+    wrong, known = [], 0
+    for expression, made, steps in zip(expressions, real, _predicted(tmp_path, line, len(real)), strict=True):
+        if steps is None:
+            continue
+        known += 1
+        if any(size != 1 and step != other for size, step, other in zip(made.shape, made.stride(), steps, strict=True)):
+            wrong.append(f"{expression}: {steps}, and is {made.stride()} of {tuple(made.shape)}")
+    assert wrong == []
+    assert known > len(SINGLE) // 2

@@ -302,7 +302,7 @@ def _run_model(machine: Machine, name: str, model: registry.Model, given: Argume
         else:
             found = _demand_and_run(machine, name, model, given)
         if type(found) is Address or type(found) is TupleValue:
-            machine.place_tensors(found, since, arguments)
+            machine.place_tensors(name, found, since, arguments)
             overrides.kept_class(machine, name, found, since, arguments)
         room = room_of(found)
         machine.makes(room)

@@ -397,7 +397,7 @@ class Machine(Budget):
         """The class as its source has it, of a known class; None where its source is not there."""
 
     @abstractmethod
-    def place_tensors(self, found: Value, since: int, arguments: Arguments) -> None:
+    def place_tensors(self, name: str, found: Value, since: int, arguments: Arguments) -> None:
         """Tensors made since, as a result, are where the operands are, and need a gradient where one of these does."""
 
     # ---- copies ----------------------------------------------------------------------------------------------------

@@ -62,6 +62,12 @@ class Base:
     next_index: int = 1
     through_numpy: set[int] = field(default_factory=set)
     """Arrays that come of tensors, in a run that is followed."""
+    cast: set[int] = field(default_factory=set)
+    """Tensors that a run has made, by address, of which it is known that an autocast may change their dtype."""
+    kept: set[int] = field(default_factory=set)
+    """Those that a conversion gave back as they were, which it does not where there is one."""
+    uncast: set[int] = field(default_factory=set)
+    """Tensors that a run has made, by address or way, whose dtype an autocast around the model leaves as it is."""
     ways: int = 0
     """How many numbers were given to tensors that calls have given back; see `Address.handed`."""
     copied: int = 0

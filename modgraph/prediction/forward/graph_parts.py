@@ -296,11 +296,12 @@ class _Reader:
         if not self.ended[index]:
             return {"outputs": outputs, "error": None}
         known = self.builder.calls[index].outputs
-        return {"outputs": outputs if outputs == known else ()}
+        return {"outputs": _joined(known, outputs)}
 
     def _outputs(self, event: Leave) -> tuple[TensorInfo, ...]:
         """What a call gives, in its order, with what is not known among it."""
-        given = [self._info(each) for each in event.outputs]
+        unknown = {seen.name for _, seen in event.unknown}  # on some paths a tensor stands there
+        given = [self._info(each) for each in event.outputs if each.name not in unknown]
         for place, seen in reversed(event.unknown):
             given.insert(place, replace(self._info(seen), unknown=seen.unknown))
         return tuple(given)
@@ -760,6 +761,25 @@ def _text_of(asked: Sequence[_Asked]) -> str:
 
 def _way(edge: Edge) -> tuple[object, ...]:
     return edge.producer, edge.consumer, edge.tensor.shape, edge.tensor.dtype
+
+
+def _joined(one: Sequence[TensorInfo], other: Sequence[TensorInfo]) -> tuple[TensorInfo, ...]:
+    """What a call gives that ends in two ways, place by place: of each what holds for both. Nothing where they do not
+    give as many, in the same places."""
+    if [each.name for each in one] != [each.name for each in other]:
+        return ()
+    return tuple(map(_either, one, other))
+
+
+def _either(one: TensorInfo, other: TensorInfo) -> TensorInfo:
+    unknown = one.unknown or other.unknown
+    if unknown:
+        return TensorInfo(name=one.name, shape=None, dtype=None, unknown=unknown)
+    shape = None
+    if one.shape is not None and other.shape is not None and len(one.shape) == len(other.shape):
+        shape = tuple(size if size == also else None for size, also in zip(one.shape, other.shape, strict=True))
+    dtype = one.dtype if one.dtype == other.dtype else None
+    return replace(one, shape=shape, dtype=dtype, device=one.device if one.device == other.device else None)
 
 
 def _made_in(events: Iterable[Event]) -> frozenset[int]:

@@ -181,6 +181,7 @@ def follow(
     machine.frames.clear()
     machine.is_recording = True
     machine.otherwise = elsewhere
+    machine.base.cast, machine.base.uncast, machine.base.kept = set(), set(), set()
     try:
         with machine.run_on():
             if not grad:

@@ -40,6 +40,8 @@ def isomorphic(
         if originals.setdefault(a.index, b.index) != b.index or (a != b and not made_apart(a.index, b.index)):
             return False
         twins[b.index] = a.index
+        if b.index not in second.base.uncast:
+            first.base.uncast.discard(a.index)
         if len(twins) > MAX_COMPARED_OBJECTS:
             return False
         x, y = first.read(a), second.read(b)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -258,6 +258,15 @@ def _operation_of_class(machine: Machine, module: ModuleObject) -> str | None:
     return next((found for name in names if (found := layer_operations.of_layer(name)) is not None), None)
 
 
+def handed_on(machine: Machine, held: Address) -> Address:
+    """The same tensor, of which it is known from here on that no autocast around the model changes its dtype."""
+    machine.base.ways += 1
+    number = -machine.base.ways
+    add(machine, Alias(number, held.way, held.index))
+    machine.base.uncast.add(number)
+    return Address(held.index, number)
+
+
 def _unheard(machine: Machine, run: Callable[[], Value]) -> Value:
     """What `run` gives; what it makes of torch's functions is numpy's."""
     machine.operating += 1
@@ -425,7 +434,10 @@ def module_call(
     found = _looked_at(machine, result, "output")
     outputs, handed = tuple(_each_once(found)), tuple(passing.handed.values())
     unknown = _among(outputs, found)
-    add(machine, Leave(outputs, is_known=_are_known(found), written=written, handed=handed, unknown=unknown))
+    add(
+        machine,
+        Leave(outputs, is_known=_are_known(found, _places_of(result)), written=written, handed=handed, unknown=unknown),
+    )
     return result
 
 
@@ -660,19 +672,31 @@ def unknown_in(machine: Machine, value: Value, name: str) -> list[Seen]:
 def _among(outputs: Sequence[Seen], found: Sequence[Seen]) -> tuple[tuple[int, Seen], ...]:
     """What is not known of all that a call gives, each with how many of its outputs stand before it."""
     first: dict[str, None] = {}
-    kept = {each.name for each in outputs}
-    unknown = []
+    unknown: dict[str, tuple[int, Seen]] = {}
+    kept = {each.name for each in outputs} - {each.name for each in found if each.unknown}
     for each in found:
         if each.unknown:
-            unknown.append((len(first), each))
+            unknown.setdefault(each.name, (len(first), each))
         elif each.name in kept:
             first[each.name] = None
-    return tuple(unknown)
+    return tuple(unknown.values())
 
 
-def _are_known(found: Sequence[Seen]) -> bool:
-    """These are as many in every run, and stand where they do."""
-    found = [each for each in found if each.indices or not each.unknown]  # others are told in their place
+def _places_of(value: Value) -> frozenset[str]:
+    """Of a tuple, those whose items are one thing each, whichever it is."""
+    items = value.items if isinstance(value, TupleValue) and value.cls is None else ()
+    one = (each for each in enumerate(items) if isinstance(each[1], Unknown) and not each[1].optional)
+    return frozenset(f"output[{place}]" for place, _ in one)
+
+
+def _are_known(found: Sequence[Seen], places: Collection[str]) -> bool:
+    """These are as many in every run, and stand where they do.
+
+    Args:
+        places: those that are there in every run.
+    """
+    told = {each.name for each in found if each.unknown and (not each.indices or each.name in places)}
+    found = [each for each in found if each.name not in told]  # others are told in their place
     held = [way for each in found for way in each.ways]
     twice = {way for way in held if held.count(way) > 1} if len(held) > len(set(held)) else ()
     return not any(
@@ -742,7 +766,11 @@ def _look_at_unknown(machine: Machine, value: Unknown, name: str, found: list[Se
             isinstance(held, InstanceObject) and _is_record(machine, held)
         ):
             pending += sorted(points_to.objects_of(points_to.held_by(held)), reverse=True)
-    found.append(Seen(name, tuple(indices), is_possible=True, unknown=value.reason or "it is not known"))
+    unknown = f"{value.reason or 'it is not known'}{_MAY_BE_NONE}"
+    found.append(Seen(name, tuple(indices), is_possible=True, unknown=unknown))
+
+
+_MAY_BE_NONE = " (it may be no tensor)"
 
 
 def _fields(machine: Machine, value: TupleValue) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from modgraph.prediction.domain.assumed import CAST
 from modgraph.prediction.domain.frames import Frame
 from modgraph.prediction.domain.objects import MAY_BE, EnvironmentObject, TensorObject
 from modgraph.prediction.domain.registry import INSTALLED
@@ -47,6 +48,8 @@ def identical(machine: Machine, left: Value, right: Value) -> bool | None:
     """left is right."""
     if is_one(left, right):
         return True
+    if isinstance(left, Address) and left == right and left.index in machine.base.kept and machine.asks(CAST):
+        return None
     if isinstance(left, Choice):
         return any_alternative([identical(machine, each, right) for each in left.alternatives])
     if isinstance(right, Choice):

@@ -86,13 +86,18 @@ OF_A_DTYPE = [
     "torch.bfloat16 == y.dtype", "(y + y).dtype == torch.bfloat16", "y.type() == 'torch.BFloat16Tensor'", "y.relu().dtype != x.dtype",
     "{torch.float32: False}.get(y.dtype, True)", "str(y.dtype).endswith('bfloat16')", "y[0].dtype != self.a.weight.dtype",
     "torch.promote_types(y.dtype, torch.bfloat16) == torch.bfloat16", "y.element_size() == 2", "torch.finfo(y.dtype).bits == 16",
+    "y.float() is y", "y.to(x.dtype) is y", "x.to(y.dtype) is x", "y.type_as(x) is y", "x.type_as(y).dtype == x.dtype",
+    "y.type(torch.float32) is not y",
     "(lambda t: t.dtype)(y) != torch.float32", "getattr(y, 'dtype') != torch.float32", "y.dtype.itemsize == 2",
 ]  # fmt: skip
 """What an autocast around the model decides, of `y`, which a layer gives."""
 OF_NONE = [
     "x.dtype == torch.bfloat16", "self.a.weight.dtype == torch.bfloat16",
     "y.is_floating_point() is False",
-    "(y > 0).dtype != torch.bool", "not y.dtype.is_floating_point",
+    "(y > 0).dtype != torch.bool", "y.float().dtype != torch.float32", "y.double().dtype != torch.float64",
+    "x.relu().dtype != x.dtype", "x[:1].softmax(-1).dtype != torch.float32", "torch.zeros(2).dtype != torch.float32",
+    "F.layer_norm(x, (4,)).dtype != torch.float32", "self.a.weight.t().dtype != torch.float32",
+    "(x + 1).dtype == torch.float16", "y.to(torch.float32).relu().dtype != torch.float32", "not y.dtype.is_floating_point",
 ]  # fmt: skip
 """What no autocast changes."""
 MADE_LIKE = [
@@ -146,3 +151,28 @@ def test_what_is_converted_to_one_of_two_is_not_said_to_be_as_it_was(what: str, 
     first, second = dtypes.split(", ")
     body = f"y = x.double()\n        return {what}.to({first} if x.sum() > 0 else {second})"
     assert wrong(tmp_path, CAST.format(body=body), ["2x4"]) == []
+
+
+OF_TWO = [
+    *(
+        "y = x.relu() if {test} else self.a(x)",
+        "y = self.a(x) if {test} else x.relu()",
+        "y = x.relu()\ny.data = self.a(x)",
+    ),
+    *("y = self.a(x)\nif {test}:\n    y = y.float()", "y = x.relu()\nfor _ in range(int({test})):\n    y = self.a(y)"),
+    *(
+        "y = self.a(x)\nz = y.float()",
+        "y = [self.a(x), x.relu()][int({test})]",
+        "y = [x.relu(), self.a(x)][int({test})]",
+    ),
+    "y = (lambda t: t.float() if {test} else t)(self.a(x))",
+]
+
+
+@pytest.mark.parametrize("body", OF_TWO)
+def test_what_is_cast_on_one_way_is_asked_for(body: str, tmp_path: Path) -> None:
+    lines = body.format(test="x.sum() > 0") + "\nreturn torch.tanh(x) if y.dtype == torch.float32 else x"
+    graph = predicted(tmp_path, CAST.format(body=lines.replace("\n", "\n        ")), ["2x4"])
+    told = [each.certain for each in graph.operations if each.name == "torch.tanh"]
+    assumed = graph.model.assumed
+    assert told == [False] or (assumed is not None and "no autocast is around it" in assumed.text)

@@ -30,8 +30,11 @@ def test_what_is_told_together_is_what_is_read_of_it():
     text = conditions_told.all_of(tests[:-1])
     together = conditions_told.tests_in(text)
     conditions_told._TOGETHER.clear()
+    assert together == ("a or b", "not (x > 3)", "c if d else e", "f(a)", "g")
     assert conditions_told.tests_in(text) == together
-    assert conditions_told.tests_in(conditions_told.all_of(tests)) == (conditions_told.all_of(tests),)
+    whole = "(a or b) and not (x > 3) and (c if d else e) and f(a) and g and (it depends)"
+    assert conditions_told.all_of(tests) == whole
+    assert conditions_told.tests_in(whole) == (whole,)
 
 
 def test_what_is_remembered_of_tests_is_bounded_by_its_letters():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -90,3 +91,47 @@ def test_nothing_is_told_where_no_tensor_is_missing(tmp_path: Path, given: str) 
     (tmp_path / "net.py").write_text(PRELUDE + NET % given)
     graph = predict(f"{tmp_path / 'net.py'}:Net", inputs=["x=3x4"])
     assert graph.model.open_shapes is None
+
+
+WAYS = """
+import not_installed
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(4, 4), nn.Linear(4, 3)
+
+    def forward(self, x):
+        if x.sum() > 0:
+            return {first}
+        return {other}
+"""
+UNKNOWN = "not_installed.f(x)"
+
+
+@pytest.mark.needs_torch
+@pytest.mark.parametrize("first", ["self.a(x), {u}", "{u}, x", "x, self.b(x), {u}", "x[0], x + 1"])
+@pytest.mark.parametrize("other", ["self.b(x), x", "x, self.b(x)", "self.a(x), {u}", "self.b(x)[0], x"])
+def test_each_place_of_two_ways_is_told_as_both_have_it(tmp_path: Path, first: str, other: str) -> None:
+    """Torch says what each way gives, with a tensor in the place of what is not known."""
+    import torch
+
+    ways = [each.format(u=UNKNOWN) for each in (first, other)]
+    (tmp_path / "net.py").write_text(PRELUDE + WAYS.format(first=ways[0], other=ways[1]))
+    told = predict(f"{tmp_path / 'net.py'}:Net", inputs=["x=2x4"]).calls[0].outputs
+    space = {"x": torch.zeros(2, 4), "self": SimpleNamespace(a=torch.nn.Linear(4, 4), b=torch.nn.Linear(4, 3))}
+    real = [eval(each.replace(UNKNOWN, "None"), dict(space)) for each in ways]
+    if len(real[0]) != len(real[1]):
+        assert all(each.unknown for each in told[len(real[1]) :])  # "or nothing"
+        return
+    assert [each.name for each in told] == [f"output[{place}]" for place in range(len(real[0]))]
+    for each, *both in zip(told, *real, strict=True):
+        assert (each.unknown is not None) == any(one is None for one in both)
+        assert each.unknown is None or "may be no tensor" in each.unknown
+        shapes = [one.shape for one in both if one is not None]
+        if each.shape is not None:
+            assert each.unknown is None
+            assert all(len(each.shape) == len(shape) for shape in shapes)
+            assert all(size in (None, got) for shape in shapes for size, got in zip(each.shape, shape, strict=True))
+        elif UNKNOWN not in ways[0] + ways[1]:  # which may change what it is given
+            assert len(set(shapes)) > 1

@@ -4,6 +4,7 @@ it does not.
 
 from __future__ import annotations
 
+import itertools
 import types
 from pathlib import Path
 
@@ -102,3 +103,46 @@ def test_open_sizes_have_no_condition_where_it_runs(tmp_path: Path):
     assert is_whole(graph)
     assert graph.model.inputs[0].constraints == ()
     assert graph.calls[0].outputs[0].shape == ("batch", "8*h*w")
+
+
+OF_OPEN_SIZES = (
+    *(
+        "x.transpose(1, 2).view(-1)",
+        "x.transpose(1, 2).view(x.shape[0], -1)",
+        "x.transpose(0, 1).view(-1, 4)",
+        "x[..., 0].t().view(-1)",
+    ),
+    *(
+        "torch.einsum('bnk,bk->bkn', x, torch.ones(x.shape[0], 4)).view(-1)",
+        "torch.einsum('bnk,bmk->bnm', x, x).transpose(1, 2).view(-1)",
+    ),
+    *(
+        "x[:, :3].view(-1)",
+        "x[..., 0][:, ::2].view(-1)",
+        "x[:1].expand(x.shape[0], -1, -1).view(-1, 4)",
+        "x.view(-1, 2)",
+        "x[:, 0].view(-1)",
+    ),
+    *(
+        "x.view(x.shape[0], x.shape[1], 2, 2).transpose(1, 2).view(x.shape[0], 2, -1)",
+        "(x.mT + 1).contiguous().view(-1)",
+    ),
+)
+
+
+@pytest.mark.parametrize("view", OF_OPEN_SIZES)
+def test_of_sizes_that_are_open_it_is_told_with_which_it_runs(view: str, tmp_path: Path):
+    import torch
+
+    text = f"class Net(nn.Module):\n    def forward(self, x):\n        return {view}\n"
+    graph = predicted(tmp_path, text, ["x=b x n x 4"])
+    (given,) = graph.model.inputs
+    wrongly = []
+    for b, n in itertools.product((1, 2, 3), (1, 2, 3, 4, 5)):
+        space = {"x": torch.ones(b, n, 4), "torch": torch, "b": b, "n": n}
+        if all(eval(each, dict(space)) for each in (*given.constraints, *given.followed)):
+            try:
+                eval(view, space)
+            except RuntimeError:
+                wrongly.append((b, n))
+    assert wrongly == [] or not is_whole(graph)

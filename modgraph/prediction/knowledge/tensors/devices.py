@@ -16,6 +16,7 @@ from modgraph.prediction.domain.registry import models
 from modgraph.prediction.domain.values import NONE, Address, Choice, Constant, Device, TupleValue, Unknown, Value
 from modgraph.prediction.knowledge.tensors.elements import category
 from modgraph.prediction.knowledge.tensors.tensor_memory import overwrite
+from modgraph.prediction.knowledge.torch import uncast
 from modgraph.prediction.knowledge.torch.gradients import are_recorded, needs_of_modules
 from modgraph.prediction.python.plain import number_unknown
 
@@ -103,7 +104,7 @@ def device_of(machine: Machine, value: Value) -> str | None:
     return default_device(machine) if value == NONE else _named(value)
 
 
-def settle(machine: Machine, found: Value, since: int, arguments: Arguments) -> None:
+def settle(machine: Machine, name: str, found: Value, since: int, arguments: Arguments) -> None:
     """Tensors made since, as a result, are where the operands are, and need a gradient where one of these does."""
     if "out" in arguments.keywords:
         _put(machine, found, arguments.keywords["out"])
@@ -111,6 +112,8 @@ def settle(machine: Machine, found: Value, since: int, arguments: Arguments) -> 
         if type(value) is not Address or value.index < since:
             continue
         tensor = machine.state.find(value, TensorObject)
+        if tensor is not None:
+            uncast.note(machine, name, value, since, arguments)
         if tensor is not None and tensor.device == DERIVED:
             given = (*arguments.positional, *arguments.keywords.values())
             operands = list(_operands(machine, given))
@@ -131,6 +134,7 @@ def _put(machine: Machine, found: Value, out: Value) -> None:
         tensor = machine.state.find(result, TensorObject)
         if isinstance(target, Address) and machine.state.find(target, TensorObject) is not None:
             overwrite(machine, target)
+            machine.base.uncast.discard(target.index)
             machine.state.change(target, TensorObject).shape = tensor.shape if tensor is not None else None
         elif isinstance(target, (Unknown, Choice)):
             machine.expose((target,), machine.unknown("what is written to is not known", target))

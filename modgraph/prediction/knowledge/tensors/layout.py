@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import STEPS, TensorObject
-from modgraph.prediction.domain.sizes import same, same_sizes, witness_of
+from modgraph.prediction.domain.sizes import as_form, same, same_sizes, witness_of
 from modgraph.prediction.domain.values import Address, Constant, TupleValue, Value
 from modgraph.prediction.knowledge.tensors.elements import Shape
 
@@ -184,8 +184,31 @@ def refuses_view(tensor: TensorObject, wanted: Sequence[int | None]) -> bool:
     if found is None or None in wanted or is_row_by_row(tensor):
         return False
     new = [size for size in wanted if size is not None]
-    # Where it fits with the numbers that are reckoned with, no condition is told; where not, those on which it depends.
-    return viewed(*found, new) is None and viewed(*found, new, lambda size: size) is None
+    if viewed(*found, new) is not None and all(_fits_further(*found, new, step) for step in (_STEP, _STEP + 1)):
+        return False  # and with others: no condition is told
+    return viewed(*found, new, lambda size: size) is None  # those on which it depends are written
+
+
+_STEP = 64 * 27720
+"""Whatever small number a size is a multiple of, it is with so many more."""
+
+
+def _fits_further(sizes: Sequence[int], steps: Sequence[int], wanted: Sequence[int], step: int) -> bool:
+    others = [[_further(each, step) for each in part] for part in (sizes, steps, wanted)]
+    return viewed(others[0], others[1], others[2]) is not None
+
+
+def _further(size: int, step: int) -> int:
+    """What an open size is if all sizes are others than those with which is reckoned."""
+    form = as_form(size)
+    if form is None or type(size) is int:
+        return size
+    return form.evaluate({each: each.witness + step * (1 + _number(each.name)) for each in form.symbols()})
+
+
+def _number(name: str) -> int:
+    """Another for each name."""
+    return int.from_bytes(name.encode(), "big")
 
 
 def view_steps(tensor: TensorObject, wanted: Sequence[int | None]) -> Steps | None:

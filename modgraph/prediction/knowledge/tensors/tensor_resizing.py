@@ -12,6 +12,7 @@ from modgraph.prediction.knowledge.tensors.elements import Number, Shape
 from modgraph.prediction.knowledge.tensors.tensor_memory import share
 from modgraph.prediction.knowledge.tensors.tensor_values import shape_argument, tensor_of
 from modgraph.prediction.knowledge.torch.parameters import TENSOR
+from modgraph.prediction.knowledge.torch.uncast import is_cast
 
 _VIEWED = ("squeeze", "unsqueeze", "transpose", "swapaxes", "swapdims", "t")
 """They leave in the tensor what those of the same name without the underscore give."""
@@ -88,6 +89,8 @@ def set_data(arguments: Arguments, machine: Machine) -> Value:
     given = tensor_of(machine, new)
     if isinstance(address, Address):
         tensor = machine.state.change(address, TensorObject)
+        if given is None or is_cast(machine, new):
+            machine.base.kept.add(address.index)  # and its dtype with it
         if given is None:
             tensor.dtype = tensor.device = None
         else:

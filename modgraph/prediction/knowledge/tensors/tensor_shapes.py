@@ -54,9 +54,10 @@ from modgraph.prediction.knowledge.tensors.tensor_values import (
     size_of,
     tensor_of,
 )
-from modgraph.prediction.knowledge.torch.autocasting import as_usual, cast_around, may_be_cast
+from modgraph.prediction.knowledge.torch.autocasting import as_usual, cast_around, is_around, may_be_cast
 from modgraph.prediction.knowledge.torch.gradients import may_have_come, refuse_on_leaf, written_to
 from modgraph.prediction.knowledge.torch.parameters import TENSOR
+from modgraph.prediction.knowledge.torch.uncast import is_cast
 from modgraph.prediction.paths import recording
 from modgraph.prediction.python.counted import count as counted
 from modgraph.prediction.python.plain import data_unknown, number_unknown
@@ -305,7 +306,13 @@ def converted(arguments: Arguments, machine: Machine, to: str | None, where: str
     """The tensor itself where nothing changes, as torch gives it back; else a new one."""
     source = source_of(arguments, machine)
     if to == source.dtype and where in (None, source.device) and to is not None:
-        return arguments.positional[0]
+        held = arguments.positional[0]
+        given = (*arguments.positional, *arguments.keywords.values())
+        if isinstance(held, Address) and any(is_around(each) or is_cast(machine, each) for each in given):
+            machine.base.kept.add(held.index)
+            if not any(is_around(each) or is_cast(machine, each) for each in given[1:]):
+                return recording.handed_on(machine, held)
+        return held
     elements = kept(source.elements, to) if source.elements is not None else None
     needs = source.requires_grad
     if needs and to is not None and category(to) < 2:

@@ -11,7 +11,6 @@ from modgraph.prediction.domain.values import (
     FALSE,
     NONE,
     TRUE,
-    Address,
     BoundMethod,
     Choice,
     Constant,
@@ -23,7 +22,8 @@ from modgraph.prediction.domain.values import (
     Unknown,
     Value,
 )
-from modgraph.prediction.knowledge.tensors.elements import FLOATS
+from modgraph.prediction.knowledge.tensors.elements import COMPLEX
+from modgraph.prediction.knowledge.torch.uncast import is_cast
 
 _DEPTH = ("torch", "<autocast>")
 """Where a state keeps in how many contexts it is."""
@@ -163,15 +163,18 @@ _AROUND = "depends on whether an autocast is around it"
 def may_be_cast(arguments: Arguments, machine: Machine) -> bool:
     """This run is to have an autocast around the model, which gives what torch makes in it other dtypes; that there is
     none is taken for granted elsewhere."""
-    given = arguments.get(0, "input", NONE)
-    tensor = machine.state.find(given, TensorObject)
-    is_made = isinstance(given, Address) and given.index >= machine.began
-    return is_made and tensor is not None and tensor.dtype in FLOATS and machine.asks(CAST)
+    return is_cast(machine, arguments.get(0, "input", NONE)) and machine.asks(CAST)
 
 
 def cast_around(machine: Machine, name: str) -> Value:
     """The dtype of such a tensor, which has that one without."""
-    return machine.choice([Dtype(each) for each in dict.fromkeys((name, *_CAST_TO))], _AROUND)
+    others = ("complex32",) if name in COMPLEX else _CAST_TO
+    return machine.choice([Dtype(each) for each in dict.fromkeys((name, *others))], _AROUND)
+
+
+def is_around(value: Value) -> bool:
+    """The dtype of such a tensor, in a run that is to have an autocast around it."""
+    return isinstance(value, Choice) and value.reason == _AROUND
 
 
 def as_usual(value: Value) -> Value:
