@@ -76,7 +76,8 @@ def test_all_runs_of_one_prediction_share_a_limit(
     graph = modgraph.predict(f"{file}:Net", inputs=inputs)
 
     assert 1 <= len(machines) <= 2
-    assert all(whole - machine.forward_left <= 1.5 * whole for machine in machines)
+    # Where it is given up, what all open calls have in common is joined beyond the limit, once for each.
+    assert all(whole - machine.forward_left <= 2 * whole for machine in machines)
     assert len(graph.operations) + len(graph.calls) <= whole // limits.UNITS_OF_AN_EVENT + 1
     if inputs:
         assert [each.stage for each in graph.problems][-1:] == ["forward"]

@@ -112,8 +112,8 @@ def _names_of(module: str) -> frozenset[str] | None:
 
 
 def _lines(name: str) -> list[list[str]]:
-    """The fields after that name, of each of its lines."""
-    if not all(part.isidentifier() for part in name.split(".")):
+    """The fields after that name, of each of its lines. Some classes of Python have a dash in theirs."""
+    if not all(part.replace("-", "_").isidentifier() for part in name.split(".")):
         return []
     text, found, end = _text(), [], 0
     while (start := text.find(f"\n{name}\t", end)) >= 0:
