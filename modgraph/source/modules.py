@@ -144,7 +144,7 @@ class TextFacts:
 
     @cached_property
     def words(self) -> frozenset[str]:
-        text = self.text if self.is_ascii else f"{self.text}\n{self.normal_form()}"
+        text = self.text if self.is_ascii else f"{self.text}\n{self.normal_form}"
         return frozenset(map(sys.intern, set(_WORD.findall(text))))
 
     @cached_property
@@ -178,6 +178,7 @@ class TextFacts:
             self.searches[pattern] = pattern.search(self.text) is not None
         return self.searches[pattern]
 
+    @cached_property
     def normal_form(self) -> str:
         """The text with each name as Python reads it, and all else as it does not."""
         return unicodedata.normalize("NFKC", self.text)
@@ -185,7 +186,7 @@ class TextFacts:
     def has_in_names(self, pattern: re.Pattern[str]) -> bool:
         """Whether the pattern matches somewhere, however names are written."""
         if not self.is_ascii and pattern not in self.searches:
-            self.searches[pattern] = pattern.search(self.normal_form()) is not None
+            self.searches[pattern] = pattern.search(self.normal_form) is not None
         return self.has(pattern)
 
     @cached_property
@@ -292,7 +293,7 @@ class SourceModule:
                 stands_there = name in self.text
             if not stands_there and not self.facts.is_ascii:
                 self.spend_once("its normal form", len(self.text) // BYTES_READ)
-                stands_there = name in self.facts.normal_form()
+                stands_there = name in self.facts.normal_form
             return stands_there or self.facts.has_in_names(_BINDS_UNWRITTEN)
         except SourceError:
             return True

@@ -12,20 +12,18 @@ import pytest
 
 import modgraph
 from modgraph.merge import merge
-from tests.prediction.forward.judged import PRELUDE, predicted
+from tests.prediction.forward.judged import PRELUDE, THREE_LAYERS, predicted
 
 torch = pytest.importorskip("torch")
 
-NET = """
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.a, self.b, self.c = (nn.Linear(4, 4) for _ in range(3))
-
+NET = (
+    THREE_LAYERS
+    + """
     def forward(self, x, p=False, q=False):
         {body}
         return x
 """
+)
 BODIES = [
     "if p: self.a(x)\n        x = self.b(x)",
     "if p:\n            if x[0, 0] > 0: self.a(x)\n        x = self.b(x)",

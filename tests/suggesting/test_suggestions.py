@@ -149,26 +149,26 @@ def test_what_is_quantized_fits(name: str):
         assert fitting == (["quantize"] if good else ["skip"] if lists else []), path
 
 
+def suggested_of(folder: Path, block: str, purpose: str) -> Suggestion:
+    """What is suggested for a model of three such blocks."""
+    text = f"from torch import nn\n\n{block}\n\nclass Net(nn.Sequential):\n    def __init__(self):\n"
+    text += "        super().__init__(*[Block() for _ in range(3)])\n"
+    (folder / "net.py").write_text(text, encoding="utf-8")
+    (found,) = modgraph.suggest(modgraph.predict(f"{folder}/net.py:Net"), [purpose])
+    return found
+
+
 def test_layers_of_other_reasons_are_told_apart(tmp_path: Path):
-    text = "from torch import nn\n\nclass Block(nn.Sequential):\n    def __init__(self):\n"
-    text += "        super().__init__(nn.Linear(64, 96), nn.ReLU(), nn.Linear(96, 64))\n\n"
-    text += (
-        "class Net(nn.Sequential):\n    def __init__(self):\n        super().__init__(*[Block() for _ in range(3)])\n"
-    )
-    (tmp_path / "net.py").write_text(text, encoding="utf-8")
-    (found,) = modgraph.suggest(modgraph.predict(f"{tmp_path}/net.py:Net"), ["quantize"])
+    block = "class Block(nn.Sequential):\n    def __init__(self):\n"
+    block += "        super().__init__(nn.Linear(64, 96), nn.ReLU(), nn.Linear(96, 64))"
+    found = suggested_of(tmp_path, block, "quantize")
     assert [each.where for each in entries(found, "layer")] == [("*.0",), ("*.2",)]
 
 
 def test_what_is_left_is_told_in_its_number(tmp_path: Path):
-    text = "from torch import nn\n\nclass Block(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
-    text += "        self.a, self.b = nn.MultiheadAttention(8, 2), nn.MultiheadAttention(8, 2)\n\n"
-    text += (
-        "class Net(nn.Sequential):\n    def __init__(self):\n        super().__init__(*[Block() for _ in range(3)])\n"
-    )
-    (tmp_path / "net.py").write_text(text, encoding="utf-8")
-    (found,) = modgraph.suggest(modgraph.predict(f"{tmp_path}/net.py:Net"), ["lora"])
-    assert found.notes == (
+    block = "class Block(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    block += "        self.a, self.b = nn.MultiheadAttention(8, 2), nn.MultiheadAttention(8, 2)"
+    assert suggested_of(tmp_path, block, "lora").notes == (
         "no repeated block holds a linear layer that is called",
         "*.a.out_proj, *.b.out_proj are read by MultiheadAttention and never called, so they are left out",
     )

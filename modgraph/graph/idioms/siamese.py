@@ -149,12 +149,15 @@ def _is_encoder(flow: Flow, branch: int, home: int) -> bool:
     return weighing > 1
 
 
+def _fed(flow: Flow) -> Iterator[tuple[str, list[Edge]]]:
+    """The operations and calls, each with what leads to it."""
+    yield from ((end, edges) for end, edges in flow.into.items() if end.startswith(("op:", "call:")))
+
+
 def _handed_on(flow: Flow, likeness: Likeness, branches: _Branches) -> list[set[int]] | None:
     """Of each branch, what goes into steps that take something else too; None where that is not known."""
     found: list[set[int]] = [set() for _ in branches]
-    for end, edges in flow.into.items():
-        if not end.startswith(("op:", "call:")):
-            continue
+    for end, edges in _fed(flow):
         for edge, (branch, given) in product(edges, zip(branches, found, strict=True)):
             if not _is_of(flow, edge.producer, branch) or _is_of(flow, end, branch):
                 continue
@@ -168,9 +171,7 @@ def _handed_on(flow: Flow, likeness: Likeness, branches: _Branches) -> list[set[
 def _all_meet(flow: Flow, branches: _Branches) -> bool:
     """Whether there are steps that take what comes of one and of another, and each branch goes into one."""
     meeting: set[int] = set()
-    for end, edges in flow.into.items():
-        if not end.startswith(("op:", "call:")):
-            continue
+    for _, edges in _fed(flow):
         origins = {origin for edge in edges if edge.certain and (origin := flow.roots(edge.producer))}
         here = [branch for branch in branches if any(not origin & ~branch for origin in origins)]
         if len(here) > 1:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import copy
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
@@ -170,7 +170,7 @@ class Constants:
             if isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load):
                 if value is not None:
                     return None
-                value = next((each.value for each in inside(scope) if _gives(each, node)), None)  # type: ignore[attr-defined]
+                value = next((each.value for each in inside(scope) if _target(each) is node), None)  # type: ignore[attr-defined]
                 if value is None:
                     return None
         if value is None or _says_outer(scope, name) or changes(scope, name, value, Where.LOCAL, self.is_foreign):
@@ -204,7 +204,7 @@ class Constants:
         if name in text.functions or name in text.classes or name in text.imports.imports:
             return None
         found = [each for each in ast.walk(stores[0]) if isinstance(each, (ast.Assign, ast.AnnAssign))]
-        values = [each.value for each in found if _is_of(each, name)]
+        values = [each.value for each in found if getattr(_target(each), "id", None) == name]
         value = values[0] if len(values) == 1 else None
         if value is None or _is_starred_behind(tree, value):
             return None
@@ -212,16 +212,20 @@ class Constants:
 
     def is_foreign(self, function: ast.expr) -> bool:
         """What is called belongs to a package of others, which changes nothing that it is given."""
-        root = (dotted(function) or "").partition(".")[0]
+        module, level = self._imported_anywhere.get((dotted(function) or "").partition(".")[0], ("", 1))
+        return not level and self._is_installed(module)
+
+    @cached_property
+    def _imported_anywhere(self) -> dict[str, tuple[str, int]]:
+        """By name, the module and the level of the first import of it in the file, in functions too."""
         tree = self.sources.project.tree(self.file)
-        found = [each for each in ast.walk(tree) if isinstance(each, (ast.Import, ast.ImportFrom))] if tree else []
-        for node in found:
-            for each in node.names:
-                if (each.asname or each.name.partition(".")[0]) == root:
-                    module = each.name if isinstance(node, ast.Import) else node.module or ""
-                    level = 0 if isinstance(node, ast.Import) else node.level
-                    return not level and self._is_installed(module)
-        return False
+        found: dict[str, tuple[str, int]] = {}
+        for node in ast.walk(tree) if tree is not None else ():
+            if isinstance(node, (ast.Import, ast.ImportFrom)):
+                for each in node.names:
+                    of = (each.name, 0) if isinstance(node, ast.Import) else (node.module or "", node.level)
+                    found.setdefault(each.asname or each.name.partition(".")[0], of)
+        return found
 
     def _is_installed(self, module: str) -> bool:
         if is_of_torch(module) or is_of_python(module):
@@ -252,16 +256,11 @@ def names_around(tree: ast.Module, scope: ast.AST) -> frozenset[str]:
     return frozenset().union(*(locals_of(each) for each in around if any(below is scope for below in ast.walk(each))))
 
 
-def _gives(statement: ast.AST, target: ast.Name) -> bool:
-    """An assignment of one value to one name."""
+def _target(statement: ast.AST) -> ast.expr | None:
+    """What an assignment binds, where that is one thing."""
     if isinstance(statement, ast.Assign):
-        return len(statement.targets) == 1 and statement.targets[0] is target
-    return isinstance(statement, ast.AnnAssign) and statement.target is target
-
-
-def _is_of(statement: ast.Assign | ast.AnnAssign, name: str) -> bool:
-    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-    return len(targets) == 1 and getattr(targets[0], "id", None) == name
+        return statement.targets[0] if len(statement.targets) == 1 else None
+    return statement.target if isinstance(statement, ast.AnnAssign) else None
 
 
 def _if_small(node: ast.expr) -> ast.expr | None:
@@ -296,10 +295,7 @@ def _like(place: ast.expr, node: ast.expr) -> ast.expr:
 def _like_all(place: ast.expr, node: ast.expr) -> ast.expr:
     """A copy of an expression of another file, all of which stands where a name does."""
     found = copy.deepcopy(node)
-    for each in _below(found):
-        ast.copy_location(each, place)
+    for each in ast.walk(found):
+        if isinstance(each, ast.expr):
+            ast.copy_location(each, place)
     return found
-
-
-def _below(node: ast.expr) -> Iterator[ast.expr]:
-    yield from (each for each in ast.walk(node) if isinstance(each, ast.expr))

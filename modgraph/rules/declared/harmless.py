@@ -11,18 +11,8 @@ from modgraph.rules.declared.functions import FUNCTIONS, locals_of
 _READING = frozenset(
     (
         *("get", "items", "keys", "values", "copy", "index", "count", "union", "intersection", "difference"),
-        *(
-            "issubset",
-            "issuperset",
-            "isdisjoint",
-            "join",
-            "format",
-            "startswith",
-            "endswith",
-            "split",
-            "lower",
-            "upper",
-        ),
+        *("issubset", "issuperset", "isdisjoint", "join", "format", "startswith", "endswith", "split"),
+        *("lower", "upper"),
     )
 )
 """Methods of lists, tuples, dicts, sets and texts that change nothing."""
@@ -140,9 +130,7 @@ def _is_harmless(
         return any(key is None and value is node for key, value in zip(above.keys, above.values, strict=True))
     if isinstance(above, ast.Return):
         return is_local
-    return isinstance(
-        above, (ast.Compare, ast.BinOp, ast.FormattedValue, ast.Starred, ast.Expr, ast.Assert, ast.If, ast.While)
-    )
+    return isinstance(above, _LOOKING)
 
 
 def _only_reads(function: ast.expr, is_foreign: Callable[[ast.expr], bool]) -> bool:

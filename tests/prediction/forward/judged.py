@@ -22,6 +22,13 @@ import modgraph
 from modgraph.graph.model import Call, Graph
 
 PRELUDE = "import torch\nimport torch.nn.functional as F\nfrom torch import nn\n"
+THREE_LAYERS = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.c = (nn.Linear(4, 4) for _ in range(3))
+"""
+"""The class of a model with layers `a`, `b` and `c` of four numbers each, up to the end of its constructor."""
 NOT_REGISTERED = "?"
 Tensors = list[tuple[Any, Any]]
 """Of each tensor the shape and dtype."""

@@ -12,20 +12,18 @@ import pytest
 
 import modgraph
 from modgraph.graph.model import Graph
-from tests.prediction.forward.judged import PRELUDE, predicted
+from tests.prediction.forward.judged import PRELUDE, THREE_LAYERS, predicted
 
 torch = pytest.importorskip("torch")
 
-NET = """
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.a, self.b, self.c = (nn.Linear(4, 4) for _ in range(3))
-
+NET = (
+    THREE_LAYERS
+    + """
     def forward(self, x, p={default}):
         y, z = self.a(x), self.b(x)
         {body}
 """
+)
 OF_OPTIONAL = [
     "return (x if p is None else p).unsqueeze(1)",
     "return (z if p is None else p).relu() + x",

@@ -8,18 +8,16 @@ from typing import Any
 
 import pytest
 
-from tests.prediction.forward.judged import PRELUDE, predicted
+from tests.prediction.forward.judged import PRELUDE, THREE_LAYERS, predicted
 
 torch = pytest.importorskip("torch")
-NET = """
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.a, self.b, self.c = (nn.Linear(4, 4) for _ in range(3))
-
+NET = (
+    THREE_LAYERS
+    + """
     def forward(self, x, n=0, flag=False):
         {body}
 """
+)
 FIRST = [
     ("n", "int()"), ("n", "int(v)"), ("n", "0"), ("n", "0 as v"), ("n", "str() | None"), ("n", "1 | 2"), ("[n]", "[1]"),
     ("(n, flag)", "(v, False)"), ("(n, flag)", "(0, _)"), ('{"k": n}', '{"k": int(v)}'), ("n", "v"),

@@ -13,14 +13,11 @@ from typing import Any
 import pytest
 
 from modgraph.graph.model import Graph
-from tests.prediction.forward.judged import predicted
+from tests.prediction.forward.judged import THREE_LAYERS, predicted
 
-NET = """
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.a, self.b, self.c = (nn.Linear(4, 4) for _ in range(3))
-
+NET = (
+    THREE_LAYERS
+    + """
     def one(self, x):
         return self.a(x)
 
@@ -37,6 +34,7 @@ class Net(nn.Module):
     def forward(self, x, %s):
         %s
 """
+)
 CASES = {
     "of an expression": ("p=True", "return (self.a if p else self.b)(x)"),
     "of a statement": ("p=True", "if p: m = self.a\n        else: m = self.b\n        return m(x)"),

@@ -12,18 +12,16 @@ from modgraph.cli import main
 from modgraph.errors import ConfigError
 from modgraph.export import render
 from modgraph.export.text.summary import summary
-from tests.prediction.forward.judged import PRELUDE
+from tests.prediction.forward.judged import PRELUDE, THREE_LAYERS
 
-NET = """
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.a, self.b, self.c = (nn.Linear(4, 4) for _ in range(3))
-
+NET = (
+    THREE_LAYERS
+    + """
     def forward(self, x):
         x = self.a(x)
         return self.c(x) if self.training else self.b(x)
 """
+)
 
 
 @pytest.fixture

@@ -6,21 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.prediction.forward.judged import PRELUDE, predicted
+from tests.prediction.forward.judged import PRELUDE, THREE_LAYERS, predicted
 
 torch = pytest.importorskip("torch")
-NET = """
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.a, self.b, self.c = (nn.Linear(4, 4) for _ in range(3))
-
+NET = (
+    THREE_LAYERS
+    + """
     def items(self, x, flag):
         {items}
 
     def forward(self, x, flag=False):
         {body}
 """
+)
 ITEMS = [
     "if flag: yield self.a(x)\n        yield self.b(x)",
     "if flag: yield self.a(x)\n        else: yield self.b(x)",

@@ -264,8 +264,7 @@ def summed(equation: str, operands: Sequence[Shape | None]) -> Shape | None:
     Raises:
         MisfitError: the operands do not have the dimensions of the equation, or not the same sizes for a letter.
     """
-    left, arrow, right = equation.replace(" ", "").partition("->")
-    parts = left.split(",")
+    parts, right = letters_of(equation)
     if len(parts) != len(operands):
         raise MisfitError(f"einsum of {equation!r} takes {len(parts)} operands, not {len(operands)}")
     sizes: dict[str, Size] = {}
@@ -285,9 +284,6 @@ def summed(equation: str, operands: Sequence[Shape | None]) -> Shape | None:
         outer = (*shape[: len(first)], *shape[len(shape) - len(last) :])
         for letter, size in _diagonal(first + last, outer, equation).items():
             sizes[letter] = _same(sizes.get(letter, 1), size, equation)
-    if not arrow:
-        once = sorted(letter for letter in sizes if left.count(letter) == 1)
-        right = ("..." if "..." in left else "") + "".join(once)
     first, dots, last = right.partition("...")
     strange = next((each for each in first + last if each not in sizes or (first + last).count(each) > 1), None)
     if strange is not None:
@@ -296,6 +292,16 @@ def summed(equation: str, operands: Sequence[Shape | None]) -> Shape | None:
     if dots and rest is None:
         return None
     return (*(sizes[each] for each in first), *((rest or ()) if dots else ()), *(sizes[each] for each in last))
+
+
+def letters_of(equation: str) -> tuple[list[str], str]:
+    """Those of each operand of `einsum`, and those of what it gives: where these are not written, the letters that
+    stand once, in the order of the alphabet."""
+    left, arrow, result = equation.replace(" ", "").partition("->")
+    if not arrow:
+        once = sorted(letter for letter in set(left) - {*",."} if left.count(letter) == 1)
+        result = ("..." if "..." in left else "") + "".join(once)
+    return left.split(","), result
 
 
 def sums(equation: str) -> bool:

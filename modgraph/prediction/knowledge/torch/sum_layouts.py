@@ -12,6 +12,7 @@ from modgraph.prediction.domain.machine import Machine
 from modgraph.prediction.domain.objects import TensorObject
 from modgraph.prediction.domain.sizes import same
 from modgraph.prediction.domain.values import Constant
+from modgraph.prediction.knowledge.shapes.arithmetic import letters_of
 from modgraph.prediction.knowledge.shapes.functions import operands_of_sum
 from modgraph.prediction.knowledge.tensors import layout
 from modgraph.prediction.knowledge.tensors.layout import Operand, Steps
@@ -48,13 +49,9 @@ def _summed(arguments: Arguments, machine: Machine, made: TensorObject) -> Steps
 
 def _letters(equation: str, ranks: Sequence[int | None]) -> tuple[list[str], str] | None:
     """Those of each operand, and of what is given, with characters of their own for what dots stand for."""
-    left, arrow, result = "".join(equation.split()).partition("->")
-    parts = left.split(",")
+    parts, result = letters_of(equation)
     if len(parts) != len(ranks) or None in ranks:
         return None
-    if not arrow:
-        once = sorted(letter for letter in set(left) - {*",."} if left.count(letter) == 1)
-        result = ("..." if "..." in left else "") + "".join(once)
     more = {rank + 3 - len(part) for part, rank in zip(parts, ranks, strict=True) if rank is not None and "..." in part}
     if len(more) > 1 or any(each < 0 for each in more):
         return None

@@ -23,7 +23,7 @@ _CASTING = frozenset(
         *("linear", "bilinear", "matmul", "__matmul__", "__rmatmul__", "__imatmul__", "mm", "mv", "bmm", "einsum"),
         *("addmm", "addmv", "addr", "addbmm", "baddbmm", "chain_matmul", "multi_dot", "vecdot", "prelu", "inner"),
         *("addmm_", "addmv_", "addr_", "addbmm_", "baddbmm_", "dot", "vdot", "tensordot", "matrix_power"),
-        *("matrix_exp", "bilinear"),
+        "matrix_exp",
         *("conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"),
         *("convolution", "_convolution", "scaled_dot_product_attention", "multi_head_attention_forward", "lstm_cell"),
         *("gru_cell", "rnn_tanh_cell", "rnn_relu_cell", "lstm", "gru", "rnn_tanh", "rnn_relu", "cov", "corrcoef"),
@@ -51,17 +51,16 @@ def note(machine: Machine, name: str, value: Value, since: int, arguments: Argum
         return
     short = name.rpartition(".")[2]
     given = (*arguments.positional, *arguments.keywords.values())
-    if short in _CASTING or arguments.open is not None:
-        machine.base.cast.add(value.index)
-    elif any(isinstance(each, Dtype) for each in given) or _is_said(short, arguments):
-        machine.base.uncast.add(value.index)
-        machine.base.cast.discard(value.index)
-        return
-    elif not any(_may_differ(machine, each, 0) for each in given) and value.index not in machine.base.cast:
-        made = machine.state.find(value, TensorObject)
-        if made is not None and made.dtype in ("float32", "complex64"):  # a lower one becomes that, of some functions
+    if short not in _CASTING and arguments.open is None:
+        if any(isinstance(each, Dtype) for each in given) or _is_said(short, arguments):
             machine.base.uncast.add(value.index)
-        return
+            machine.base.cast.discard(value.index)
+            return
+        if not any(_may_differ(machine, each, 0) for each in given) and value.index not in machine.base.cast:
+            made = machine.state.find(value, TensorObject)
+            if made is not None and made.dtype in ("float32", "complex64"):  # some functions raise a lower one to that
+                machine.base.uncast.add(value.index)
+            return
     machine.base.uncast.discard(value.index)
     machine.base.cast.add(value.index)
 
